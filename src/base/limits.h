@@ -1,0 +1,13 @@
+/* base/limits.h - every limit in one place: its value and why. */
+#pragma once
+
+#define NL_BATCH_ROWS               2048u                /* rows in a batch: fits L1/L2 with a few columns          */
+#define NL_SQL_TEXT_BYTES_MAX       (16u << 20)          /* nobody writes more by hand; keeps positions in uint32   */
+#define NL_EXPRESSION_DEPTH_MAX     1000u                /* recursion of parser and analyzer                        */
+#define NL_TYPE_DEPTH_MAX           64u
+#define NL_JSON_DEPTH_MAX           256u
+#define NL_JSON_BYTES_MAX           (1u << 30)
+#define NL_PARQUET_FOOTER_BYTES_MAX (512u << 20)
+#define NL_PARQUET_PAGE_BYTES_MAX   (256u << 20)
+#define NL_AVRO_BLOCK_BYTES_MAX     (1u << 30)
+#define NL_VALUE_BYTES_MAX          (1u << 30)           /* one string or binary value                              */

@@ -1,0 +1,49 @@
+/* base/memory.h - who pays for bytes: a tree of budgets (process, query, operator, cache), reservations, buffers.
+ *
+ * Refusal is normal and means "spill, then ask again". Counters are atomic: a budget may be used from many threads.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+typedef struct nl_memory nl_memory;
+
+/* A budget of at most limit_bytes below `parent` (NULL: a root). Counted; retains its parent. name is copied. */
+nl_memory *nl_memory_new(nl_memory *parent, const char *name, size_t limit_bytes);
+nl_memory *nl_memory_retain(nl_memory *memory);
+void nl_memory_release(nl_memory *memory);
+bool nl_memory_try_charge(nl_memory *memory, size_t bytes); /* all levels or none; NULL memory always agrees */
+void nl_memory_discharge(nl_memory *memory, size_t bytes);
+size_t nl_memory_used(const nl_memory *memory);
+size_t nl_memory_peak(const nl_memory *memory);
+size_t nl_memory_limit(const nl_memory *memory);
+
+/* What one operator holds. In place; starts as {.memory = m}. Not thread-safe by itself. */
+typedef struct nl_reservation {
+    nl_memory *memory; /* borrowed */
+    size_t bytes;
+} nl_reservation;
+NL_MUST_USE bool nl_reservation_grow(nl_reservation *reservation, size_t more_bytes);
+void nl_reservation_shrink(nl_reservation *reservation, size_t fewer_bytes);
+void nl_reservation_clear(nl_reservation *reservation);
+
+/* Counted bytes, 64-byte aligned, with 64 readable and writable bytes of padding behind the end. Immutable once
+ * published to another thread or vector. */
+typedef struct nl_buffer {
+    uint8_t *data;
+    size_t size_bytes;
+    size_t charged_bytes;
+    nl_memory *memory;                  /* counted; NULL: charged to nobody               */
+    void (*release)(struct nl_buffer *); /* NULL: data was allocated here; else a foreign owner's hook */
+    void *owner;                        /* for release                                    */
+    atomic_uint references;
+} nl_buffer;
+
+/* Zeroed when is_zeroed. Fails: UNABLE_TO_ACQUIRE_MEMORY. */
+NL_MUST_USE nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl_buffer **buffer);
+/* Wraps foreign bytes (a mapped file, an Arrow import); release(buffer) is called at the last release. */
+nl_buffer *nl_buffer_wrap(const void *data, size_t size_bytes, void (*release)(nl_buffer *), void *owner);
+nl_buffer *nl_buffer_retain(nl_buffer *buffer); /* NULL gives NULL */
+void nl_buffer_release(nl_buffer *buffer);      /* NULL is fine    */

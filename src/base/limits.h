@@ -11,3 +11,6 @@
 #define NL_PARQUET_PAGE_BYTES_MAX   (256u << 20)
 #define NL_AVRO_BLOCK_BYTES_MAX     (1u << 30)
 #define NL_VALUE_BYTES_MAX          (1u << 30)           /* one string or binary value                              */
+#define NL_ERROR_MESSAGE_BYTES_MAX  (64u << 20)          /* the statement is repeated in parse errors                */
+#define NL_ERROR_NOTES_BYTES_MAX    (1u << 20)
+#define NL_ERROR_CONTEXT_UNITS      32u                  /* UTF-16 units Spark shows of a line around a fragment     */

@@ -138,6 +138,8 @@ const char *nl_error_notes(nl_error *error);
 _Noreturn void nl_assert_failed(const char *expression, nl_here here);
 
 #define NL_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+/* Drops a const that an interface of libc or an owner that frees does not know about. */
+#define NL_UNCONST(pointer)                 ((void *)(uintptr_t)(pointer))
 #define NL_COUNT(array)                     (sizeof(array) / sizeof((array)[0]))
 #define NL_MIN(a, b)                        ((a) < (b) ? (a) : (b))
 #define NL_MAX(a, b)                        ((a) > (b) ? (a) : (b))

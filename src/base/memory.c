@@ -1,0 +1,188 @@
+/* base/memory.c - budgets, reservations, counted buffers.
+ *
+ * A charge climbs from the budget to its root and is undone when one level refuses, so a limit is never passed, not
+ * even for a moment. Counters are relaxed: they guard no other data. A buffer is one allocation: its head, then the
+ * bytes at the next 64-byte border, then the padding.
+ */
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+
+#define BUFFER_ALIGNMENT 64u
+
+struct nl_memory {
+    nl_memory *parent; /* counted */
+    size_t limit_bytes;
+    atomic_size_t used_bytes;
+    atomic_size_t peak_bytes;
+    atomic_uint references;
+    bool is_static;
+    char name[];
+};
+
+/* Stands in when the system cannot even give a budget: it refuses everything, so nothing goes unpaid. */
+static nl_memory refuses_all = {.is_static = true};
+
+nl_memory *nl_memory_new(nl_memory *parent, const char *name, size_t limit_bytes)
+{
+    size_t name_bytes = strlen(name) + 1;
+    nl_memory *memory = calloc(1, sizeof *memory + name_bytes);
+    if (memory == NULL) return &refuses_all;
+    memory->parent = nl_memory_retain(parent);
+    memory->limit_bytes = limit_bytes;
+    atomic_init(&memory->references, 1);
+    memcpy(memory->name, name, name_bytes);
+    return memory;
+}
+
+nl_memory *nl_memory_retain(nl_memory *memory)
+{
+    if (memory != NULL && !memory->is_static) atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
+    return memory;
+}
+
+void nl_memory_release(nl_memory *memory)
+{
+    while (memory != NULL && !memory->is_static &&
+           atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) == 1) {
+        nl_memory *parent = memory->parent;
+        NL_ASSERT(nl_memory_used(memory) == 0);
+        free(memory);
+        memory = parent;
+    }
+}
+
+static bool charge_level(nl_memory *memory, size_t bytes)
+{
+    size_t used = atomic_load_explicit(&memory->used_bytes, memory_order_relaxed);
+    do {
+        if (bytes > memory->limit_bytes || used > memory->limit_bytes - bytes) return false;
+    } while (!atomic_compare_exchange_weak_explicit(&memory->used_bytes, &used, used + bytes, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    used += bytes;
+    size_t peak = atomic_load_explicit(&memory->peak_bytes, memory_order_relaxed);
+    while (peak < used && !atomic_compare_exchange_weak_explicit(&memory->peak_bytes, &peak, used,
+                                                                 memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return true;
+}
+
+bool nl_memory_try_charge(nl_memory *memory, size_t bytes)
+{
+    for (nl_memory *level = memory; level != NULL; level = level->parent) {
+        if (charge_level(level, bytes)) continue;
+        for (nl_memory *paid = memory; paid != level; paid = paid->parent)
+            atomic_fetch_sub_explicit(&paid->used_bytes, bytes, memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+void nl_memory_discharge(nl_memory *memory, size_t bytes)
+{
+    for (; memory != NULL; memory = memory->parent) {
+        size_t before = atomic_fetch_sub_explicit(&memory->used_bytes, bytes, memory_order_relaxed);
+        NL_ASSERT(before >= bytes);
+        (void)before;
+    }
+}
+
+size_t nl_memory_used(const nl_memory *memory)
+{
+    return memory == NULL ? 0 : atomic_load_explicit(&memory->used_bytes, memory_order_relaxed);
+}
+
+size_t nl_memory_peak(const nl_memory *memory)
+{
+    return memory == NULL ? 0 : atomic_load_explicit(&memory->peak_bytes, memory_order_relaxed);
+}
+
+size_t nl_memory_limit(const nl_memory *memory)
+{
+    return memory == NULL ? SIZE_MAX : memory->limit_bytes;
+}
+
+bool nl_reservation_grow(nl_reservation *reservation, size_t more_bytes)
+{
+    if (nl_size_add(reservation->bytes, more_bytes) == SIZE_MAX) return false;
+    if (!nl_memory_try_charge(reservation->memory, more_bytes)) return false;
+    reservation->bytes += more_bytes;
+    return true;
+}
+
+void nl_reservation_shrink(nl_reservation *reservation, size_t fewer_bytes)
+{
+    NL_ASSERT(fewer_bytes <= reservation->bytes);
+    nl_memory_discharge(reservation->memory, fewer_bytes);
+    reservation->bytes -= fewer_bytes;
+}
+
+void nl_reservation_clear(nl_reservation *reservation)
+{
+    nl_reservation_shrink(reservation, reservation->bytes);
+}
+
+static nl_status refused(nl_memory *memory, size_t bytes)
+{
+    size_t limit = nl_memory_limit(memory);
+    size_t used = nl_memory_used(memory);
+    size_t left = limit > used ? limit - used : 0;
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)NL_MIN(bytes, (size_t)INT64_MAX)),
+                    NL_P_INT("receivedBytes", (int64_t)NL_MIN(left, bytes)));
+}
+
+nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl_buffer **buffer)
+{
+    _Static_assert(sizeof(nl_buffer) <= BUFFER_ALIGNMENT, "the head fits before the first border");
+    if (size_bytes > SIZE_MAX / 2) return refused(memory, size_bytes);
+    size_t body = (size_bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+    size_t total = BUFFER_ALIGNMENT + body + BUFFER_ALIGNMENT;
+    if (!nl_memory_try_charge(memory, total)) return refused(memory, total);
+    nl_buffer *made = aligned_alloc(BUFFER_ALIGNMENT, total);
+    if (made == NULL) {
+        nl_memory_discharge(memory, total);
+        return refused(memory, total);
+    }
+    memset(made, 0, sizeof *made);
+    made->data = (uint8_t *)made + BUFFER_ALIGNMENT;
+    made->size_bytes = size_bytes;
+    made->charged_bytes = total;
+    made->memory = nl_memory_retain(memory);
+    atomic_init(&made->references, 1);
+    /* Vector loops read and write whole words behind the end: what they find there is defined. */
+    size_t zero_from = is_zeroed ? 0 : size_bytes;
+    memset(made->data + zero_from, 0, body + BUFFER_ALIGNMENT - zero_from);
+    *buffer = made;
+    return NULL;
+}
+
+nl_buffer *nl_buffer_wrap(const void *data, size_t size_bytes, void (*release)(nl_buffer *), void *owner)
+{
+    nl_buffer *buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL) return NULL;
+    buffer->data = NL_UNCONST(data);
+    buffer->size_bytes = size_bytes;
+    buffer->release = release;
+    buffer->owner = owner;
+    atomic_init(&buffer->references, 1);
+    return buffer;
+}
+
+nl_buffer *nl_buffer_retain(nl_buffer *buffer)
+{
+    if (buffer != NULL) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void nl_buffer_release(nl_buffer *buffer)
+{
+    if (buffer == NULL || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+    if (buffer->release != NULL) buffer->release(buffer);
+    nl_memory *memory = buffer->memory;
+    nl_memory_discharge(memory, buffer->charged_bytes);
+    free(buffer);
+    nl_memory_release(memory);
+}

@@ -1,0 +1,212 @@
+/* base/status_test.c - messages against what Spark 4.0.1 printed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+
+static nl_query_context context_of(const char *text, const char *fragment, uint32_t line, uint32_t position)
+{
+    uint32_t start = (uint32_t)(strstr(text, fragment) - text);
+    return (nl_query_context){.text = nl_str_from(text),
+                              .start = start,
+                              .stop = start + (uint32_t)strlen(fragment),
+                              .line = line,
+                              .position = position};
+}
+
+static void test_message_holds_condition_text_and_state(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(PATH_NOT_FOUND, NL_P("path", "file:/x"));
+    assert_string_equal(nl_error_message(status), "[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03");
+    assert_string_equal(nl_condition_name(nl_error_condition(status)), "PATH_NOT_FOUND");
+    assert_string_equal(nl_condition_sqlstate(nl_error_condition(status)), "42K03");
+    assert_int_equal(nl_error_kind_of(status), NL_KIND_USER);
+    nl_error_free(status);
+}
+
+static void test_every_condition_has_a_dotted_name_and_a_state_of_five(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NL_CONDITION_COUNT; i++) {
+        const char *name = nl_condition_name((nl_condition)i);
+        assert_true(strlen(name) > 3);
+        assert_null(strstr(name, "__"));
+        size_t state_length = strlen(nl_condition_sqlstate((nl_condition)i));
+        assert_true(state_length == 5 || state_length == 0);
+    }
+}
+
+static void test_no_condition_is_listed_twice(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NL_CONDITION_COUNT; i++)
+        for (int j = i + 1; j < NL_CONDITION_COUNT; j++)
+            assert_string_not_equal(nl_condition_name((nl_condition)i), nl_condition_name((nl_condition)j));
+}
+
+static void test_parameters_are_copied_and_found_by_name(void **state)
+{
+    (void)state;
+    char text[] = "abc";
+    nl_str slice = {"xyz-", 3};
+    nl_status status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", text), NL_P_STR("path", slice),
+                                NL_P_INT("problem", INT64_MIN));
+    text[0] = '!';
+    assert_int_equal(nl_error_param_count(status), 3);
+    assert_string_equal(nl_error_param(status, "operation"), "abc");
+    assert_string_equal(nl_error_param(status, "path"), "xyz");
+    assert_string_equal(nl_error_param(status, "problem"), "-9223372036854775808");
+    assert_null(nl_error_param(status, "nothing"));
+    const char *name;
+    const char *value;
+    nl_error_param_at(status, 1, &name, &value);
+    assert_string_equal(name, "path");
+    assert_string_equal(value, "xyz");
+    nl_error_free(status);
+}
+
+static void test_a_parameter_that_was_not_given_stays_visible(void **state)
+{
+    (void)state;
+    nl_status status = nl_raise(NL_COND_PATH_NOT_FOUND, NL_HERE, NULL);
+    assert_string_equal(nl_error_message(status), "[PATH_NOT_FOUND] Path does not exist: <path>. SQLSTATE: 42K03");
+    nl_error_free(status);
+}
+
+static void test_values_are_not_searched_for_parameters(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "a < %s <message> <", "b");
+    assert_string_equal(nl_error_message(status),
+                        "[NILAS_ILLEGAL_ARGUMENT] a < b <message> < SQLSTATE: 22023");
+    nl_error_free(status);
+}
+
+static void test_run_time_context_is_shown_as_spark_shows_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *fragment;
+        uint32_t line;
+        uint32_t position;
+        const char *expected;
+    } cases[] = {
+        {"SELECT 1/0", "1/0", 1, 7, "\n== SQL (line 1, position 8) ==\nSELECT 1/0\n       ^^^\n"},
+        {"SELECT id,\n 1/(id-id) FROM range(3)", "1/(id-id)", 2, 1,
+         "\n== SQL (line 2, position 2) ==\n 1/(id-id) FROM range(3)\n ^^^^^^^^^\n"},
+        {"SELECT abs(\n1/\n(id-id)) FROM range(3)", "1/\n(id-id)", 2, 0,
+         "\n== SQL (line 2, position 1) ==\n1/\n^^\n(id-id)) FROM range(3)\n^^^^^^^\n"},
+        {"SELECT 'ünï', 1/0", "1/0", 1, 14, "\n== SQL (line 1, position 15) ==\nSELECT 'ünï', 1/0\n              ^^^\n"},
+    };
+    for (size_t i = 0; i < NL_COUNT(cases); i++) {
+        nl_status status = NL_RAISE(OPERATION_CANCELED);
+        nl_query_context context = context_of(cases[i].text, cases[i].fragment, cases[i].line, cases[i].position);
+        nl_error_set_context(status, &context);
+        const char *message = nl_error_message(status);
+        assert_string_equal(strstr(message, "HY008") + 5, cases[i].expected);
+        nl_error_free(status);
+    }
+}
+
+static void test_parse_context_points_with_a_dashed_line(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(OPERATION_CANCELED);
+    nl_query_context context = {.text = NL_STR("SELECT 'a\nFROM b\n"), .line = 1, .position = 7, .is_parse_error = true};
+    nl_error_set_context(status, &context);
+    assert_string_equal(strstr(nl_error_message(status), " SQL"),
+                        " SQLSTATE: HY008 (line 1, pos 7)\n\n== SQL ==\nSELECT 'a\n-------^^^\nFROM b\n");
+    nl_error_free(status);
+}
+
+static void test_analysis_context_is_line_and_position(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(OPERATION_CANCELED);
+    nl_query_context context = {.text = NL_STR("SELECT foo"), .line = 2, .position = 3, .is_analysis = true};
+    nl_error_set_context(status, &context);
+    assert_string_equal(strstr(nl_error_message(status), " SQL"), " SQLSTATE: HY008; line 2 pos 3");
+    nl_error_free(status);
+}
+
+static void test_the_first_context_stays(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(OPERATION_CANCELED);
+    nl_query_context first = {.text = NL_STR("a"), .line = 1, .is_analysis = true};
+    nl_query_context second = {.text = NL_STR("b"), .line = 2, .is_analysis = true};
+    assert_null(nl_error_context(status));
+    nl_error_set_context(status, &first);
+    nl_error_set_context(status, &second);
+    assert_int_equal(nl_error_context(status)->line, 1);
+    nl_error_free(status);
+}
+
+static nl_status note_twice(void)
+{
+    NL_TRY_NOTE(nl_note_if(NL_RAISE(OPERATION_CANCELED), NL_HERE, "reading %s", "page"), "reading file %d", 7);
+    return NULL;
+}
+
+static void test_notes_are_listed_newest_last(void **state)
+{
+    (void)state;
+    nl_status status = note_twice();
+    const char *notes = nl_error_notes(status);
+    assert_non_null(strstr(notes, "reading page ("));
+    assert_true(strstr(notes, "reading file 7") > strstr(notes, "reading page"));
+    nl_error_free(status);
+    assert_null(nl_note_if(NULL, NL_HERE, "nothing"));
+}
+
+static void test_a_second_failure_becomes_a_note(void **state)
+{
+    (void)state;
+    nl_status first = NL_RAISE(OPERATION_CANCELED);
+    nl_status second = NL_RAISE(PATH_NOT_FOUND, NL_P("path", "/x"));
+    nl_status both = nl_first_error(first, second);
+    assert_int_equal(nl_error_condition(both), NL_COND_OPERATION_CANCELED);
+    assert_non_null(strstr(nl_error_notes(both), "PATH_NOT_FOUND"));
+    nl_error_free(both);
+    assert_null(nl_first_error(NULL, NULL));
+    nl_status only = nl_first_error(NULL, NL_RAISE(OPERATION_CANCELED));
+    assert_int_equal(nl_error_condition(only), NL_COND_OPERATION_CANCELED);
+    nl_error_free(only);
+}
+
+static void test_the_kind_can_be_changed(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(NILAS_COMMIT_FAILED, NL_P("message", "x"));
+    assert_int_equal(nl_error_kind_of(status), NL_KIND_RETRY);
+    nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    assert_int_equal(nl_error_kind_of(status), NL_KIND_UNKNOWN_STATE);
+    nl_error_free(status);
+    nl_error_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_message_holds_condition_text_and_state),
+        cmocka_unit_test(test_every_condition_has_a_dotted_name_and_a_state_of_five),
+        cmocka_unit_test(test_no_condition_is_listed_twice),
+        cmocka_unit_test(test_parameters_are_copied_and_found_by_name),
+        cmocka_unit_test(test_a_parameter_that_was_not_given_stays_visible),
+        cmocka_unit_test(test_values_are_not_searched_for_parameters),
+        cmocka_unit_test(test_run_time_context_is_shown_as_spark_shows_it),
+        cmocka_unit_test(test_parse_context_points_with_a_dashed_line),
+        cmocka_unit_test(test_analysis_context_is_line_and_position),
+        cmocka_unit_test(test_the_first_context_stays),
+        cmocka_unit_test(test_notes_are_listed_newest_last),
+        cmocka_unit_test(test_a_second_failure_becomes_a_note),
+        cmocka_unit_test(test_the_kind_can_be_changed),
+    };
+    return cmocka_run_group_tests_name("base/status", tests, NULL, NULL);
+}

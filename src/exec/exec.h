@@ -1,0 +1,44 @@
+/* exec/exec.h - running a plan: pipelines of operators over morsels, with budget, spilling, cancellation, progress. */
+#pragma once
+
+#include "base/pool.h"
+#include "plan/logical.h"
+#include "storage/filesystem.h"
+
+/* What one running statement has. Made by command (or a test), borrowed by everything below. */
+typedef struct nl_query {
+    nl_arena *arena;              /* the plan's                                           */
+    nl_memory *memory;            /* the query's budget                                   */
+    nl_pool *pool;                /* compute workers                                      */
+    nl_cancel *cancel;
+    const nl_eval_confs *confs;
+    nl_str text;                  /* the statement, for query contexts                    */
+    nl_str spill_directory;       /* spark.local.dir                                      */
+    struct nl_metrics *metrics;   /* per-operator counters for EXPLAIN ANALYZE; or NULL   */
+    atomic_uint_fast64_t rows_read, bytes_read, files_read; /* progress */
+    uint32_t batch_rows;          /* NL_BATCH_ROWS unless a test forces another           */
+    bool force_spill;             /* a test: every growing operator spills as soon as it can */
+} nl_query;
+
+/* Runs the plan; the consumer gets compacted batches, from one thread at a time, in the result's order when the root is
+ * sorted or limited. It may keep a batch by moving it out. */
+typedef struct nl_consumer nl_consumer;
+struct nl_consumer {
+    nl_status (*consume)(nl_consumer *self, nl_batch *batch);
+};
+NL_MUST_USE nl_status nl_query_run(nl_query *query, const nl_logical *plan, nl_consumer *consumer);
+
+/* A sink that many workers feed at once (table writers): each worker has a state of its own. */
+typedef struct nl_parallel_sink nl_parallel_sink;
+struct nl_parallel_sink {
+    nl_status (*start)(nl_parallel_sink *self, uint32_t worker_count);
+    nl_status (*consume)(nl_parallel_sink *self, uint32_t worker, nl_batch *batch);
+    nl_status (*finish_worker)(nl_parallel_sink *self, uint32_t worker); /* in parallel, after the last batch */
+};
+NL_MUST_USE nl_status nl_query_run_parallel(nl_query *query, const nl_logical *plan, nl_parallel_sink *sink);
+
+/* The same, pulled: runs ahead of the caller by a bounded queue. */
+typedef struct nl_stream nl_stream;
+NL_MUST_USE nl_status nl_stream_open(nl_query *query, const nl_logical *plan, nl_stream **stream); /* owned */
+NL_MUST_USE nl_status nl_stream_next(nl_stream *stream, nl_batch *batch, bool *is_done);
+void nl_stream_close(nl_stream *stream); /* cancels what still runs */

@@ -1,0 +1,136 @@
+/* plan/expr.h - typed expressions: what the analyzer makes of AST expressions and exec compiles.
+ *
+ * Nodes live in the plan's arena and are immutable once made (rewrites make new nodes and share the rest). Columns are
+ * referred to by identity (nl_column_id), not by position, so plan rewrites need no renumbering; exec maps ids to
+ * positions when it compiles.
+ */
+#pragma once
+
+#include "function/cast.h"
+#include "function/function.h"
+
+typedef uint32_t nl_column_id; /* unique within one plan; 0 is none */
+
+typedef enum nl_expr_kind {
+    NL_EXPR_LITERAL,     /* value                                                                */
+    NL_EXPR_COLUMN,      /* column: an output of a child plan                                    */
+    NL_EXPR_OUTER,       /* column of an enclosing query (correlation); gone after decorrelation */
+    NL_EXPR_CALL,        /* function(children…)                                                  */
+    NL_EXPR_CAST,        /* children[0] to type, cast_mode                                       */
+    NL_EXPR_AND,         /* n-ary; evaluated left to right, later ones only where needed         */
+    NL_EXPR_OR,
+    NL_EXPR_NOT,
+    NL_EXPR_IS_NULL,
+    NL_EXPR_IS_NOT_NULL,
+    NL_EXPR_CASE,        /* when, then, when, then … [, else]; branches are guarded              */
+    NL_EXPR_COALESCE,    /* later ones only where the earlier are null                           */
+    NL_EXPR_IN,          /* children[0] IN (children[1…]), SQL null semantics                    */
+    NL_EXPR_FIELD,       /* children[0].field `ordinal` of a STRUCT                              */
+    NL_EXPR_LAMBDA,      /* children[0] is the body; parameters                                  */
+    NL_EXPR_PARAMETER,   /* a lambda's variable, by column id                                    */
+    NL_EXPR_AGGREGATE,   /* call(children…) [FILTER filter]; only inside AGGREGATE nodes         */
+    NL_EXPR_WINDOW,      /* call(children…) OVER window; only inside WINDOW nodes                */
+    NL_EXPR_GROUPING,    /* bits of the grouping id; gone after analysis (becomes a call on the id column) */
+    NL_EXPR_SUBQUERY     /* scalar, EXISTS, IN; after the optimizer only uncorrelated scalar ones, which exec runs first */
+} nl_expr_kind;
+
+typedef struct nl_expr nl_expr;
+typedef struct nl_logical nl_logical;
+
+/* Where in the statement's text an expression stands, for the query context of its errors. stop 0: nowhere. */
+typedef struct nl_span {
+    uint32_t start;
+    uint32_t stop;
+} nl_span;
+
+typedef struct nl_sort_key {
+    const nl_expr *expr;
+    bool is_descending;
+    bool nulls_first;
+} nl_sort_key;
+
+typedef enum nl_frame_unit { NL_FRAME_ROWS, NL_FRAME_RANGE } nl_frame_unit;
+typedef enum nl_bound_kind {
+    NL_BOUND_UNBOUNDED_PRECEDING,
+    NL_BOUND_PRECEDING,
+    NL_BOUND_CURRENT_ROW,
+    NL_BOUND_FOLLOWING,
+    NL_BOUND_UNBOUNDED_FOLLOWING
+} nl_bound_kind;
+typedef struct nl_window_spec {
+    const nl_expr *const *partition_by;
+    uint32_t partition_count;
+    const nl_sort_key *order_by;
+    uint32_t order_count;
+    nl_frame_unit unit;
+    nl_bound_kind start_kind, stop_kind;
+    const nl_expr *start_offset, *stop_offset; /* PRECEDING/FOLLOWING amounts, constant and not negative */
+} nl_window_spec;
+
+typedef enum nl_subquery_kind { NL_SUBQUERY_SCALAR, NL_SUBQUERY_EXISTS, NL_SUBQUERY_IN } nl_subquery_kind;
+
+struct nl_expr {
+    nl_expr_kind kind;
+    const nl_type *type;
+    bool is_nullable;
+    nl_span span;
+    uint32_t child_count;
+    const nl_expr *const *children;
+    union {
+        nl_value value;                        /* LITERAL */
+        struct {                               /* COLUMN, OUTER, PARAMETER */
+            nl_column_id column;
+            nl_str name;                       /* for display */
+        };
+        const nl_bound_function *function;     /* CALL */
+        nl_cast_mode cast_mode;                /* CAST */
+        uint32_t ordinal;                      /* FIELD */
+        struct {                               /* LAMBDA */
+            const nl_column_id *parameters;
+            const nl_type *const *parameter_types;
+            uint32_t parameter_count;
+        };
+        struct {                               /* AGGREGATE, WINDOW */
+            const nl_bound_function *call;
+            bool is_distinct;
+            const nl_expr *filter;             /* or NULL */
+            const nl_window_spec *window;      /* WINDOW */
+            const nl_sort_key *within_group;   /* listagg, percentile …; or NULL */
+            uint32_t within_group_count;
+        };
+        struct {                               /* SUBQUERY */
+            nl_subquery_kind subquery_kind;
+            const nl_logical *plan;            /* children[]: the left side(s) of IN */
+            bool is_negated;                   /* NOT IN, NOT EXISTS, kept together for null-aware anti joins */
+        };
+    };
+};
+
+/* Makers; all allocate in the arena. Spans are inherited from the first argument that has one. */
+const nl_expr *nl_expr_literal(nl_arena *arena, const nl_value *value);
+const nl_expr *nl_expr_boolean(nl_arena *arena, bool value);
+const nl_expr *nl_expr_column(nl_arena *arena, nl_column_id column, nl_str name, const nl_type *type, bool is_nullable);
+const nl_expr *nl_expr_call(nl_arena *arena, const nl_bound_function *function, const nl_expr *const *arguments, uint32_t count);
+const nl_expr *nl_expr_cast(nl_arena *arena, const nl_expr *child, const nl_type *type, nl_cast_mode mode); /* child itself when equal */
+const nl_expr *nl_expr_and(nl_arena *arena, const nl_expr *a, const nl_expr *b); /* flattens; NULL is "true" */
+const nl_expr *nl_expr_or(nl_arena *arena, const nl_expr *a, const nl_expr *b);
+const nl_expr *nl_expr_not(nl_arena *arena, const nl_expr *a);
+const nl_expr *nl_expr_is_null(nl_arena *arena, const nl_expr *a, bool is_negated);
+/* A call by name with implicit casts; for rules that build expressions ("=", "<=>", "+" are functions of the registry too). */
+NL_MUST_USE nl_status nl_expr_call_named(nl_arena *arena, const nl_eval_confs *confs, const char *name,
+                                         const nl_expr *const *arguments, uint32_t count, const nl_expr **call);
+
+/* A rewrite, bottom up: visit returns its argument or a replacement. */
+typedef nl_status (*nl_expr_rewrite_fn)(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result);
+NL_MUST_USE nl_status nl_expr_rewrite(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context, const nl_expr **result);
+/* Calls visit for every node, parents first; stops when visit returns false. Subquery plans are not entered. */
+bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context);
+bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ignored */
+bool nl_expr_is_constant(const nl_expr *expr);          /* no columns, parameters, subqueries, aggregates; deterministic */
+bool nl_expr_is_deterministic(const nl_expr *expr);
+bool nl_expr_can_fail(const nl_expr *expr);
+void nl_expr_columns(nl_arena *arena, const nl_expr *expr, nl_list *ids); /* distinct ids, each as (void *)(uintptr_t)id */
+/* Splits a conjunction; adds each conjunct (const nl_expr *) to the list. */
+void nl_expr_conjuncts(nl_arena *arena, const nl_expr *expr, nl_list *conjuncts);
+/* Text as Spark's EXPLAIN prints it ("(a#1 > 5)"). */
+void nl_expr_append_text(const nl_expr *expr, nl_builder *out);

@@ -1,0 +1,135 @@
+/* plan/logical.h - the logical plan: what analyzer and Spark Connect make, the optimizer rewrites and exec runs.
+ *
+ * Nodes live in the plan's arena, immutable once made. Every node lists its output columns; ids are unique within the
+ * plan, so two uses of one table have different ids.
+ */
+#pragma once
+
+#include "plan/expr.h"
+#include "plan/table.h"
+
+typedef enum nl_logical_kind {
+    NL_PLAN_SCAN,       /* a table or files                                                          */
+    NL_PLAN_VALUES,     /* rows of expressions; one row of no columns: SELECT without FROM           */
+    NL_PLAN_RANGE,      /* range(start, end, step)                                                   */
+    NL_PLAN_PROJECT,    /* columns[i] = exprs[i]                                                     */
+    NL_PLAN_FILTER,
+    NL_PLAN_AGGREGATE,  /* columns: keys, aggregates, then the grouping id when grouping_sets is set */
+    NL_PLAN_JOIN,       /* columns: left's then right's (SEMI/ANTI: left's; MARK: left's and a boolean) */
+    NL_PLAN_SORT,
+    NL_PLAN_LIMIT,      /* and OFFSET; directly over SORT: top-N                                     */
+    NL_PLAN_SET,        /* after the optimizer only UNION ALL; children's columns match by position  */
+    NL_PLAN_DISTINCT,   /* all columns                                                               */
+    NL_PLAN_WINDOW,     /* child's columns, then one per window expression; all of one partition/order */
+    NL_PLAN_GENERATE,   /* child's columns, then the generator's                                     */
+    NL_PLAN_SAMPLE,
+    NL_PLAN_ALIAS,      /* qualifies names; removed by the optimizer                                 */
+    NL_PLAN_CTE,        /* children[0] is the query, definition the subplan it uses more than once   */
+    NL_PLAN_CTE_REF,    /* one use                                                                   */
+    NL_PLAN_EMPTY,      /* no rows                                                                   */
+    NL_PLAN_SINGLE_ROW  /* SCALAR_SUBQUERY_TOO_MANY_ROWS when a second row comes; one row of nulls when none does */
+} nl_logical_kind;
+
+typedef enum nl_join_kind {
+    NL_JOIN_INNER,
+    NL_JOIN_LEFT,
+    NL_JOIN_RIGHT,
+    NL_JOIN_FULL,
+    NL_JOIN_CROSS,
+    NL_JOIN_SEMI,            /* left rows with a match    */
+    NL_JOIN_ANTI,            /* left rows without a match */
+    NL_JOIN_NULL_AWARE_ANTI, /* NOT IN: no left row when the right has a null key; null left keys pass only if right is empty */
+    NL_JOIN_MARK             /* left rows plus a boolean: EXISTS (true/false) or, with is_null_aware, IN (null possible) */
+} nl_join_kind;
+
+typedef enum nl_set_kind { NL_SET_UNION_ALL, NL_SET_UNION, NL_SET_INTERSECT, NL_SET_INTERSECT_ALL, NL_SET_EXCEPT, NL_SET_EXCEPT_ALL } nl_set_kind;
+
+typedef struct nl_column {
+    nl_column_id id;
+    nl_str name;
+    const nl_type *type;
+    bool is_nullable;
+    bool is_hidden;          /* metadata columns (_file, _pos …): found by name, not by * */
+    const nl_str *qualifier; /* parts: catalog, namespace…, table or alias; for name resolution */
+    uint32_t qualifier_count;
+    nl_str comment;
+} nl_column;
+
+struct nl_logical {
+    nl_logical_kind kind;
+    const nl_column *columns; /* outputs */
+    uint32_t column_count;
+    const nl_logical *const *children;
+    uint32_t child_count;
+    nl_span span;
+    union {
+        struct {                             /* SCAN */
+            const nl_table *table;
+            const uint32_t *table_columns;   /* columns[i] is field table_columns[i] of row_type, or of metadata_type from row_type->child_count on */
+            const nl_expr *filter;           /* conjunction over columns; the scan applies it wholly; or NULL */
+            int64_t limit;                   /* -1: none; a hint: more rows than this are not needed */
+        } scan;
+        struct {                             /* VALUES */
+            const nl_expr *const *const *rows;
+            uint32_t row_count;
+        } values;
+        struct {                             /* RANGE */
+            int64_t start, stop, step;
+        } range;
+        struct {                             /* PROJECT */
+            const nl_expr *const *exprs;
+        } project;
+        struct {                             /* FILTER */
+            const nl_expr *condition;
+        } filter;
+        struct {                             /* AGGREGATE */
+            const nl_expr *const *keys;
+            uint32_t key_count;
+            const nl_expr *const *aggregates; /* NL_EXPR_AGGREGATE nodes */
+            uint32_t aggregate_count;
+            const uint64_t *grouping_sets;   /* bit i (LSB): key i is in the set; NULL: one set of all keys */
+            uint32_t grouping_set_count;     /* the grouping id output is BIGINT in Spark's bit order: first key most significant, 1 = absent */
+        } aggregate;
+        struct {                             /* JOIN: children[0] left, children[1] right */
+            nl_join_kind kind;
+            const nl_expr *condition;        /* or NULL: true */
+            bool is_lateral;                 /* the right side has OUTER references to the left; gone after decorrelation */
+            bool is_null_aware;              /* MARK */
+        } join;
+        struct {                             /* SORT */
+            const nl_sort_key *keys;
+            uint32_t key_count;
+            bool is_global;                  /* false: SORT BY */
+        } sort;
+        struct {                             /* LIMIT */
+            int64_t limit;                   /* -1: none */
+            int64_t offset;
+        } limit;
+        struct {                             /* SET */
+            nl_set_kind kind;
+        } set;
+        struct {                             /* WINDOW */
+            const nl_expr *const *exprs;     /* NL_EXPR_WINDOW, same partition and order */
+            uint32_t expr_count;
+        } window;
+        struct {                             /* GENERATE */
+            const nl_bound_function *generator;
+            const nl_expr *const *arguments;
+            uint32_t argument_count;
+            bool is_outer;
+        } generate;
+        struct {                             /* SAMPLE */
+            double lower, upper;             /* rows whose random number lies in [lower, upper) */
+            int64_t seed;
+        } sample;
+        struct {                             /* CTE, CTE_REF */
+            uint32_t id;
+            const nl_logical *definition;    /* CTE_REF's columns match its columns by position */
+        } cte;
+    };
+};
+
+/* A zeroed node with its children copied into the arena; the caller fills the rest before anyone else sees it. */
+nl_logical *nl_logical_new(nl_arena *arena, nl_logical_kind kind, const nl_logical *const *children, uint32_t child_count);
+/* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
+void nl_logical_append_text(const nl_logical *plan, nl_builder *out);

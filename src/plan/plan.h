@@ -1,0 +1,74 @@
+/* plan/plan.h - from AST to an optimized logical plan. */
+#pragma once
+
+#include "plan/logical.h"
+
+struct nl_ast_query; /* sql/ast.h */
+struct nl_ast_expr;
+
+typedef struct nl_time_travel {
+    bool is_version, is_timestamp;
+    nl_value version;         /* STRING or BIGINT */
+    int64_t timestamp_micros;
+} nl_time_travel;
+
+/* What find_relation answers: a table, a view's query, or a ready plan. */
+typedef struct nl_resolved_relation {
+    const nl_table *table;            /* counted reference for the plan                                     */
+    const struct nl_ast_query *view;  /* a view's parsed query, to be analyzed in the view's own scope       */
+    nl_str view_text;                 /* its text, for contexts                                              */
+    const nl_str *view_namespace;     /* catalog and namespace that unqualified names in it belong to        */
+    uint32_t view_namespace_count;
+    const nl_field *view_columns;     /* names (and types to cast to) of a stored view; or NULL              */
+    uint32_t view_column_count;
+    const nl_logical *plan;           /* a temp view made from a DataFrame plan                              */
+    const nl_str *name;               /* the full name: qualifier of its columns                             */
+    uint32_t name_count;
+} nl_resolved_relation;
+
+/* What the analyzer asks of the outside (session, catalogs, files); command fills it in. */
+typedef struct nl_resolver nl_resolver;
+struct nl_resolver {
+    /* TABLE_OR_VIEW_NOT_FOUND when there is none. Also answers format.`path`. in_namespace: a view's scope, or NULL for
+     * the session's current one. */
+    nl_status (*find_relation)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_time_travel *travel,
+                               const nl_str *in_namespace, uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found);
+    /* Session variables (DECLARE); *is_found false when there is none. */
+    nl_status (*find_variable)(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, bool *is_found);
+};
+
+typedef struct nl_plan_context {
+    nl_arena *arena;
+    const nl_eval_confs *confs;
+    nl_resolver *resolver;
+    nl_str text;                     /* the statement */
+    nl_column_id next_column_id;     /* starts at 1 */
+    bool is_case_sensitive;          /* spark.sql.caseSensitive */
+    const nl_value *parameters;      /* `?` and `:name`; or NULL */
+    const nl_str *parameter_names;   /* of named ones; or NULL */
+    uint32_t parameter_count;
+    uint32_t depth;
+    /* Constant evaluation: exec's nl_expr_evaluate (plan cannot include exec). */
+    nl_status (*evaluate)(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value);
+    uint64_t disabled_rules;         /* optimizer rules turned off, for tests; bits in optimizer order */
+} nl_plan_context;
+
+static inline nl_column_id nl_plan_new_id(nl_plan_context *context)
+{
+    return context->next_column_id++;
+}
+
+/* A query: resolved, typed, with Spark's column names. Errors are Spark's analysis errors with their query context. */
+NL_MUST_USE nl_status nl_analyze_query(nl_plan_context *context, const struct nl_ast_query *query, const nl_logical **plan);
+/* One expression over given columns (DELETE/UPDATE/MERGE conditions and assignments, procedure arguments). */
+NL_MUST_USE nl_status nl_analyze_expr(nl_plan_context *context, const struct nl_ast_expr *expr, const nl_column *columns,
+                                      uint32_t column_count, const nl_expr **result);
+/* A constant: analyzed and evaluated; non-foldable ones fail as in Spark. */
+NL_MUST_USE nl_status nl_analyze_constant(nl_plan_context *context, const struct nl_ast_expr *expr, nl_value *value);
+/* A scan of the table with all its columns (metadata columns hidden), names qualified. */
+const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, const nl_str *name, uint32_t name_count);
+/* A query's output cast and reordered for storing as row_type: store assignment by position or by name, Spark's errors. */
+NL_MUST_USE nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const nl_type *row_type, nl_str table_name,
+                                    bool is_by_name, const nl_logical **plan);
+/* All rewrites in their fixed order; the result is what exec runs. */
+NL_MUST_USE nl_status nl_optimize(nl_plan_context *context, const nl_logical *plan, const nl_logical **optimized);

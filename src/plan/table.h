@@ -13,18 +13,18 @@ struct nl_expr;
 struct nl_query; /* exec/exec.h */
 struct nl_scan;  /* exec/scan.h */
 
-typedef struct nl_column_statistics {
+typedef struct nl_table_column_statistics {
     bool has_bounds;
     nl_value lower, upper;     /* not necessarily tight */
     int64_t null_count;        /* -1: unknown */
     int64_t distinct_count;    /* -1: unknown */
-} nl_column_statistics;
+} nl_table_column_statistics;
 
 typedef struct nl_table_ops {
     const char *kind; /* "iceberg", "parquet", "csv", "values" …; shown by EXPLAIN */
     /* Rows and bytes after pruning with scan's filter; -1: unknown. Cheap: metadata only. */
     nl_status (*estimate)(const nl_table *table, const struct nl_logical *scan, int64_t *row_count, int64_t *bytes);
-    nl_status (*column_statistics)(const nl_table *table, uint32_t column, nl_arena *arena, nl_column_statistics *statistics); /* or NULL */
+    nl_status (*column_statistics)(const nl_table *table, uint32_t column, nl_arena *arena, nl_table_column_statistics *statistics); /* or NULL */
     /* Exact count/min/max from metadata (no row deletes); *is_known false otherwise. kinds[i]: '*' count(*), 'n'
      * count(column), '<' min, '>' max over table column columns[i]. Or NULL. */
     nl_status (*aggregate_from_metadata)(const nl_table *table, const struct nl_logical *scan, const char *kinds, const uint32_t *columns,

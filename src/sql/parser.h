@@ -19,16 +19,16 @@ typedef struct nl_sql_options {
 } nl_sql_options;
 
 /* One statement, perhaps with `;` behind it. options NULL: defaults. */
-NL_MUST_USE nl_status nl_sql_parse(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_statement **statement);
+NL_MUST_USE nl_status nl_sql_parse(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_ast_statement **statement);
 
 /* What DataFrame.selectExpr, where("…") and expr("…") take: an expression, perhaps with AS. */
-NL_MUST_USE nl_status nl_sql_parse_expression(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_expr **expr);
+NL_MUST_USE nl_status nl_sql_parse_expression(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_ast_expr **expr);
 /* "decimal(10,2)" alone. */
 NL_MUST_USE nl_status nl_sql_parse_type(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_ast_type **type);
 /* "a INT NOT NULL COMMENT 'x', b STRING" */
 NL_MUST_USE nl_status nl_sql_parse_columns(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_ast_fields *fields);
 /* "a.`b c`.d" */
-NL_MUST_USE nl_status nl_sql_parse_name(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_name *name);
+NL_MUST_USE nl_status nl_sql_parse_name(nl_arena *arena, nl_str text, const nl_sql_options *options, nl_ast_name *name);
 
 /* A parsed type as a type of the engine, with Spark's errors (UNSUPPORTED_DATATYPE, DATATYPE_MISSING_SIZE …). */
 NL_MUST_USE nl_status nl_ast_type_to_type(nl_arena *arena, const nl_ast_type *node, const nl_type **type);
@@ -38,4 +38,4 @@ NL_MUST_USE nl_status nl_ast_fields_to_type(nl_arena *arena, const nl_ast_fields
 NL_MUST_USE nl_status nl_sql_parse_schema(nl_arena *arena, nl_str text, const nl_type **type);
 
 /* Attaches a node's place as an error's context. Returns its argument; NULL stays NULL. */
-NL_MUST_USE nl_status nl_sql_at(nl_status status, nl_str text, nl_range range, bool is_parse_error);
+NL_MUST_USE nl_status nl_sql_at(nl_status status, nl_str text, nl_ast_range range, bool is_parse_error);

@@ -3,8 +3,8 @@
 
 #include "sql/ast.h"
 
-void nl_sql_print(nl_builder *out, const nl_statement *statement);
-void nl_sql_print_query(nl_builder *out, const nl_query *query);
-void nl_sql_print_expr(nl_builder *out, const nl_expr *expr);
+void nl_sql_print(nl_builder *out, const nl_ast_statement *statement);
+void nl_sql_print_query(nl_builder *out, const nl_ast_query *query);
+void nl_sql_print_expr(nl_builder *out, const nl_ast_expr *expr);
 void nl_sql_print_type(nl_builder *out, const nl_ast_type *type);
-void nl_sql_print_name(nl_builder *out, const nl_name *name);
+void nl_sql_print_name(nl_builder *out, const nl_ast_name *name);

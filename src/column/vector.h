@@ -105,6 +105,8 @@ struct nl_shared_vector {
     nl_vector vector; /* FLAT */
     uint64_t identity; /* unique per dictionary: caches per dictionary are keyed by it */
     atomic_uint references;
+    _Atomic(nl_buffer *) hashes; /* nl_vector_hash's: a uint64_t per value, or NULL; set once, by whoever is first */
+    atomic_uint hashed_rows;     /* rows hashed without them so far: tells when they pay                          */
 };
 nl_shared_vector *nl_shared_vector_new(nl_vector *vector); /* takes *vector, which must be FLAT */
 nl_shared_vector *nl_shared_vector_retain(nl_shared_vector *shared);
@@ -118,6 +120,8 @@ void nl_vector_move(nl_vector *source, nl_vector *target);      /* source become
  * made empty (struct children get `length` rows); list children are filled through nl_vector_set_child. */
 NL_MUST_USE nl_status nl_vector_new_flat(nl_vector *vector, const nl_type *type, uint32_t length, nl_memory *memory);
 NL_MUST_USE nl_status nl_vector_new_null(nl_vector *vector, const nl_type *type, uint32_t length, nl_memory *memory); /* CONSTANT null */
+/* Puts *child (taken) at place i of a vector made by nl_vector_new_flat and not yet published. */
+void nl_vector_set_child(nl_vector *vector, uint32_t i, nl_vector *child);
 /* Writable views of a vector just made here and not yet published. */
 static inline void *nl_vector_values(nl_vector *vector)
 {
@@ -140,8 +144,8 @@ static inline void nl_bit_clear(uint8_t *bits, uint32_t i)
 }
 
 /* One way to read any encoding: value index of a row = nl_reader_index(&reader, row); then values[index]. For a
- * dictionary `values` are the dictionary's. Struct and list children must be read through nl_vector_child_reader or
- * after nl_vector_flatten. A reader borrows from its vector. */
+ * dictionary `values` are the dictionary's. Struct and list children have their own encodings: make a reader for each
+ * after nl_vector_flatten (not deep), which gives children one row per row of a struct. A reader borrows from its vector. */
 typedef struct nl_reader {
     const void *values;
     const uint8_t *validity; /* by row for FLAT and DICTIONARY; bit 0 for CONSTANT; NULL: all valid */

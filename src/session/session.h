@@ -1,0 +1,100 @@
+/* session/session.h - what one connection holds: confs, catalogs, current namespace, temporary views, variables,
+ * cancellation, and what its statements share (memory, workers).
+ *
+ * Threads: one statement at a time; nl_session_cancel may come from any thread or signal handler.
+ */
+#pragma once
+
+#include "base/pool.h"
+#include "catalog/catalog.h"
+#include "column/value.h"
+
+typedef struct nl_session nl_session;
+
+/* *session is owned. Confs given here are the start values (spark-defaults.conf, --conf), names of any case kept. */
+NL_MUST_USE nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session);
+void nl_session_free(nl_session *session);
+
+/* Confs. Known ones are rows of session/confs.def with type, default and one line of documentation; others are kept as
+ * given, as Spark does. Values are checked: INVALID_CONF_VALUE.*, CANNOT_MODIFY_CONFIG for static ones. */
+NL_MUST_USE nl_status nl_session_set(nl_session *session, nl_str key, nl_str value);
+NL_MUST_USE nl_status nl_session_unset(nl_session *session, nl_str key);
+/* The value in force; data NULL: unknown and unset. Borrowed until the next set. */
+nl_str nl_session_get(const nl_session *session, nl_str key);
+bool nl_session_get_bool(const nl_session *session, const char *key);
+int64_t nl_session_get_int(const nl_session *session, const char *key);
+/* Explicitly set ones, sorted by key; in the arena. */
+void nl_session_list(const nl_session *session, nl_arena *arena, const nl_property **confs, uint32_t *conf_count);
+typedef struct nl_conf_row {
+    const char *key;
+    const char *type;          /* "boolean" "int" "string" "time" "bytes" "enum" */
+    const char *default_value; /* NULL: <undefined> */
+    bool is_static;
+    const char *since;
+    const char *doc;
+} nl_conf_row;
+const nl_conf_row *nl_conf_at(uint32_t i);  /* NULL past the end */
+const nl_conf_row *nl_conf_find(nl_str key); /* exact */
+nl_str nl_conf_nearest(nl_str key);          /* the known key that differs least; empty when none is near */
+
+/* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */
+NL_MUST_USE nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog);
+bool nl_session_has_catalog(const nl_session *session, nl_str name); /* configured or built in */
+/* Names of catalogs loaded so far, spark_catalog included, sorted: SHOW CATALOGS. */
+void nl_session_catalog_names(const nl_session *session, nl_arena *arena, const nl_str **names, uint32_t *name_count);
+nl_str nl_session_current_catalog(const nl_session *session);
+void nl_session_current_namespace(const nl_session *session, const nl_str **parts, uint32_t *part_count); /* borrowed */
+NL_MUST_USE nl_status nl_session_use(nl_session *session, nl_str catalog, const nl_str *namespace_parts, uint32_t part_count); /* checked by the caller */
+
+/* a.b.c as written → catalog and the rest: the first part when it names a catalog, else the current one (and its
+ * current namespace when only one part is left). Results borrow from parts, session and arena. */
+typedef struct nl_session_name {
+    nl_catalog *catalog;
+    nl_str catalog_name;
+    nl_identifier identifier;
+} nl_session_name;
+NL_MUST_USE nl_status nl_session_resolve(nl_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_session_name *name);
+/* The same for a namespace: no parts gives the current one. */
+NL_MUST_USE nl_status nl_session_resolve_namespace(nl_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_session_name *name);
+
+/* Temporary views. The definition is SQL text with the namespace it was made in, or an opaque handle (a relation over
+ * files with options, a DataFrame plan) that `free` ends. */
+typedef struct nl_temp_view {
+    nl_str name;
+    bool is_global;             /* in global_temp */
+    nl_str sql;                 /* empty: handle */
+    nl_str catalog;             /* in force when it was made */
+    const nl_str *namespace_parts;
+    uint32_t namespace_count;
+    const nl_field *columns;    /* names given, or NULL */
+    uint32_t column_count;
+    nl_str comment;
+    const nl_property *properties;
+    uint32_t property_count;
+    void *handle;
+    void (*free)(void *handle);
+} nl_temp_view;
+/* Copies everything but the handle, which is taken. TEMP_TABLE_OR_VIEW_ALREADY_EXISTS unless is_replace. */
+NL_MUST_USE nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace);
+const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global); /* any case; or NULL */
+bool nl_session_drop_view(nl_session *session, nl_str name, bool is_global);
+const nl_temp_view *nl_session_view_at(const nl_session *session, uint32_t i); /* NULL past the end */
+
+/* Persistent views and functions of catalogs without them live as long as the session (spark_catalog's in-memory part). */
+
+/* Session variables (DECLARE VARIABLE). */
+NL_MUST_USE nl_status nl_session_put_variable(nl_session *session, nl_str name, const nl_value *value, const nl_value *default_value, bool is_replace);
+const nl_value *nl_session_find_variable(const nl_session *session, nl_str name);
+bool nl_session_drop_variable(nl_session *session, nl_str name);
+
+/* What statements share. */
+nl_memory *nl_session_memory(nl_session *session);
+nl_pool *nl_session_pool(nl_session *session);
+nl_cancel *nl_session_cancel_token(nl_session *session); /* of the running statement; renewed by nl_session_begin */
+void nl_session_begin(nl_session *session);              /* a new statement starts */
+void nl_session_cancel(nl_session *session);             /* async-signal-safe */
+nl_str nl_session_user(const nl_session *session);
+nl_str nl_session_app_id(const nl_session *session);     /* "local-1759312345678" */
+/* Time zone of spark.sql.session.timeZone. */
+const nl_timezone *nl_session_zone(const nl_session *session);
+nl_str nl_session_local_directory(const nl_session *session); /* spark.local.dir: spill files */

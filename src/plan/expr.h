@@ -67,6 +67,16 @@ typedef struct nl_window_spec {
     const nl_expr *start_offset, *stop_offset; /* PRECEDING/FOLLOWING amounts, constant and not negative */
 } nl_window_spec;
 
+/* How Spark prints an expression: the names of unnamed columns and the "sqlExpr" of errors. A rope, rendered only when
+ * it is asked for: each byte NL_PRETTY_PART of format stands for the next part. Implicit casts print as what they cast. */
+#define NL_PRETTY_PART '\1'
+typedef struct nl_pretty nl_pretty;
+struct nl_pretty {
+    nl_str format;
+    const nl_pretty *const *parts;
+    uint32_t part_count;
+};
+
 typedef enum nl_subquery_kind { NL_SUBQUERY_SCALAR, NL_SUBQUERY_EXISTS, NL_SUBQUERY_IN } nl_subquery_kind;
 
 struct nl_expr {
@@ -74,6 +84,7 @@ struct nl_expr {
     const nl_type *type;
     bool is_nullable;
     nl_span span;
+    const nl_pretty *pretty; /* set by the analyzer; NULL: derived from the node */
     uint32_t child_count;
     const nl_expr *const *children;
     union {
@@ -107,6 +118,7 @@ struct nl_expr {
 };
 
 /* Makers; all allocate in the arena. Spans are inherited from the first argument that has one. */
+nl_expr *nl_expr_new(nl_arena *arena, nl_expr_kind kind, const nl_type *type, const nl_expr *const *children, uint32_t child_count);
 const nl_expr *nl_expr_literal(nl_arena *arena, const nl_value *value);
 const nl_expr *nl_expr_boolean(nl_arena *arena, bool value);
 const nl_expr *nl_expr_column(nl_arena *arena, nl_column_id column, nl_str name, const nl_type *type, bool is_nullable);
@@ -116,6 +128,18 @@ const nl_expr *nl_expr_and(nl_arena *arena, const nl_expr *a, const nl_expr *b);
 const nl_expr *nl_expr_or(nl_arena *arena, const nl_expr *a, const nl_expr *b);
 const nl_expr *nl_expr_not(nl_arena *arena, const nl_expr *a);
 const nl_expr *nl_expr_is_null(nl_arena *arena, const nl_expr *a, bool is_negated);
+const nl_expr *nl_expr_outer(nl_arena *arena, const nl_expr *column);
+const nl_expr *nl_expr_field(nl_arena *arena, const nl_expr *child, uint32_t ordinal);
+const nl_expr *nl_expr_if(nl_arena *arena, const nl_expr *condition, const nl_expr *then, const nl_expr *otherwise); /* one type */
+const nl_expr *nl_expr_coalesce(nl_arena *arena, const nl_expr *const *children, uint32_t count);                    /* one type */
+/* A copy with another span, pretty text, nullability. */
+const nl_expr *nl_expr_with_span(nl_arena *arena, const nl_expr *expr, nl_span span);
+const nl_expr *nl_expr_with_pretty(nl_arena *arena, const nl_expr *expr, const nl_pretty *pretty);
+/* Pretty texts: a plain one, and one with parts. */
+const nl_pretty *nl_pretty_text(nl_arena *arena, nl_str text);
+const nl_pretty *nl_pretty_parts(nl_arena *arena, nl_str format, const nl_pretty *const *parts, uint32_t part_count);
+const nl_pretty *nl_expr_pretty(nl_arena *arena, const nl_expr *expr);
+nl_str nl_expr_pretty_str(nl_arena *arena, const nl_expr *expr);
 /* A call by name with implicit casts; for rules that build expressions ("=", "<=>", "+" are functions of the registry too). */
 NL_MUST_USE nl_status nl_expr_call_named(nl_arena *arena, const nl_eval_confs *confs, const char *name,
                                          const nl_expr *const *arguments, uint32_t count, const nl_expr **call);
@@ -129,6 +153,7 @@ bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ign
 bool nl_expr_is_constant(const nl_expr *expr);          /* no columns, parameters, subqueries, aggregates; deterministic */
 bool nl_expr_is_deterministic(const nl_expr *expr);
 bool nl_expr_can_fail(const nl_expr *expr);
+bool nl_expr_has(const nl_expr *expr, nl_expr_kind kind); /* itself included; subquery plans are not entered */
 void nl_expr_columns(nl_arena *arena, const nl_expr *expr, nl_list *ids); /* distinct ids, each as (void *)(uintptr_t)id */
 /* Splits a conjunction; adds each conjunct (const nl_expr *) to the list. */
 void nl_expr_conjuncts(nl_arena *arena, const nl_expr *expr, nl_list *conjuncts);

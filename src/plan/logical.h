@@ -12,10 +12,11 @@ typedef enum nl_logical_kind {
     NL_PLAN_SCAN,       /* a table or files                                                          */
     NL_PLAN_VALUES,     /* rows of expressions; one row of no columns: SELECT without FROM           */
     NL_PLAN_RANGE,      /* range(start, end, step)                                                   */
-    NL_PLAN_PROJECT,    /* columns[i] = exprs[i]                                                     */
+    NL_PLAN_PROJECT,    /* columns[i] = exprs[i]; an expr that is just a column may keep that column's id */
     NL_PLAN_FILTER,
     NL_PLAN_AGGREGATE,  /* columns: keys, aggregates, then the grouping id when grouping_sets is set */
-    NL_PLAN_JOIN,       /* columns: left's then right's (SEMI/ANTI: left's; MARK: left's and a boolean) */
+    NL_PLAN_JOIN,       /* columns: left's then right's (SEMI/ANTI: left's; MARK: left's and a boolean). After the
+                         * optimizer the right side is the smaller one where the kind leaves a choice: build from it  */
     NL_PLAN_SORT,
     NL_PLAN_LIMIT,      /* and OFFSET; directly over SORT: top-N                                     */
     NL_PLAN_SET,        /* after the optimizer only UNION ALL; children's columns match by position  */
@@ -50,6 +51,7 @@ typedef struct nl_column {
     const nl_type *type;
     bool is_nullable;
     bool is_hidden;          /* metadata columns (_file, _pos …): found by name, not by * */
+    bool is_qualified_only;  /* the other side's key of a USING join: found as t.k and by t.*, else hidden */
     const nl_str *qualifier; /* parts: catalog, namespace…, table or alias; for name resolution */
     uint32_t qualifier_count;
     nl_str comment;
@@ -131,5 +133,38 @@ struct nl_logical {
 
 /* A zeroed node with its children copied into the arena; the caller fills the rest before anyone else sees it. */
 nl_logical *nl_logical_new(nl_arena *arena, nl_logical_kind kind, const nl_logical *const *children, uint32_t child_count);
+nl_logical *nl_logical_copy(nl_arena *arena, const nl_logical *plan); /* of this node only; children are shared */
+/* plan itself when the children are the ones it has. */
+const nl_logical *nl_logical_with_children(nl_arena *arena, const nl_logical *plan, const nl_logical *const *children);
+
+/* Makers. Arrays are taken as they are: they must lie in the arena. */
+const nl_logical *nl_logical_filter(nl_arena *arena, const nl_logical *child, const nl_expr *condition); /* NULL: child */
+const nl_logical *nl_logical_project(nl_arena *arena, const nl_logical *child, const nl_column *columns,
+                                     const nl_expr *const *exprs, uint32_t count);
+/* A projection to some of the child's columns. */
+const nl_logical *nl_logical_keep(nl_arena *arena, const nl_logical *child, const nl_column *columns, uint32_t count);
+/* Every kind but MARK; columns that the kind makes nullable are marked so. */
+const nl_logical *nl_logical_join(nl_arena *arena, nl_join_kind kind, const nl_logical *left, const nl_logical *right,
+                                  const nl_expr *condition);
+const nl_logical *nl_logical_sort(nl_arena *arena, const nl_logical *child, const nl_sort_key *keys, uint32_t count,
+                                  bool is_global);
+const nl_logical *nl_logical_limit(nl_arena *arena, const nl_logical *child, int64_t limit, int64_t offset);
+/* A node of a kind without parts of its own (DISTINCT, ALIAS, SINGLE_ROW), with the child's columns. */
+const nl_logical *nl_logical_over(nl_arena *arena, nl_logical_kind kind, const nl_logical *child);
+const nl_logical *nl_logical_empty(nl_arena *arena, const nl_logical *like); /* the columns of `like`, no rows */
+const nl_logical *nl_logical_one_row(nl_arena *arena);                       /* one row of no columns         */
+const nl_expr *nl_column_ref(nl_arena *arena, const nl_column *column);
+const nl_column *nl_logical_find_column(const nl_logical *plan, nl_column_id id); /* NULL when there is none */
+
+/* A rewrite, bottom up: visit sees a node whose children are rewritten already and returns it or a replacement. Plans
+ * of subquery expressions are not entered. */
+typedef nl_status (*nl_logical_rewrite_fn)(void *context, nl_arena *arena, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_logical_rewrite(nl_arena *arena, const nl_logical *plan, nl_logical_rewrite_fn visit, void *context,
+                                         const nl_logical **result);
+/* The node with each of its own expressions (not its children's) replaced by visit's answer. */
+NL_MUST_USE nl_status nl_logical_rewrite_exprs(nl_arena *arena, const nl_logical *plan, nl_expr_rewrite_fn visit, void *context,
+                                               const nl_logical **result);
+/* Calls visit for each expression of the node itself; stops when it returns false. */
+bool nl_logical_walk_exprs(const nl_logical *plan, bool (*visit)(void *context, const nl_expr *expr), void *context);
 /* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out);

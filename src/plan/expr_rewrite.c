@@ -1,0 +1,229 @@
+/* Walking, rewriting and comparing typed expressions, whatever parts a node has. */
+#include "plan/expr.h"
+
+typedef struct rewrite {
+    nl_arena *arena;
+    nl_expr_rewrite_fn visit;
+    void *context;
+} rewrite;
+
+static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_expr **result);
+
+/* *result is `exprs` itself when nothing changed. */
+static nl_status rewrite_all(const rewrite *r, const nl_expr *const *exprs, uint32_t count,
+                             const nl_expr *const **result)
+{
+    const nl_expr **copy = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_expr *changed = NULL;
+        NL_TRY(rewrite_one(r, exprs[i], &changed));
+        if (changed == exprs[i]) continue;
+        if (!copy) {
+            copy = NL_NEW_ARRAY(r->arena, const nl_expr *, count);
+            memcpy(copy, exprs, count * sizeof *copy);
+        }
+        copy[i] = changed;
+    }
+    *result = copy ? copy : exprs;
+    return NULL;
+}
+
+static nl_status rewrite_keys(const rewrite *r, const nl_sort_key *keys, uint32_t count, const nl_sort_key **result)
+{
+    nl_sort_key *copy = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_expr *changed = NULL;
+        NL_TRY(rewrite_one(r, keys[i].expr, &changed));
+        if (changed == keys[i].expr) continue;
+        if (!copy) {
+            copy = NL_NEW_ARRAY(r->arena, nl_sort_key, count);
+            memcpy(copy, keys, count * sizeof *copy);
+        }
+        copy[i].expr = changed;
+    }
+    *result = copy ? copy : keys;
+    return NULL;
+}
+
+static nl_status rewrite_optional(const rewrite *r, const nl_expr *expr, const nl_expr **result)
+{
+    *result = NULL;
+    return expr ? rewrite_one(r, expr, result) : NULL;
+}
+
+static nl_status rewrite_window(const rewrite *r, const nl_window_spec *spec, const nl_window_spec **result)
+{
+    nl_window_spec copy = *spec;
+    NL_TRY(rewrite_all(r, spec->partition_by, spec->partition_count, &copy.partition_by));
+    NL_TRY(rewrite_keys(r, spec->order_by, spec->order_count, &copy.order_by));
+    NL_TRY(rewrite_optional(r, spec->start_offset, &copy.start_offset));
+    NL_TRY(rewrite_optional(r, spec->stop_offset, &copy.stop_offset));
+    *result = spec;
+    if (copy.partition_by == spec->partition_by && copy.order_by == spec->order_by &&
+        copy.start_offset == spec->start_offset && copy.stop_offset == spec->stop_offset)
+        return NULL;
+    nl_window_spec *changed = NL_NEW(r->arena, nl_window_spec);
+    *changed = copy;
+    *result = changed;
+    return NULL;
+}
+
+static bool has_call_parts(const nl_expr *expr)
+{
+    return expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW;
+}
+
+static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_expr **result)
+{
+    nl_expr changed = *expr;
+    NL_TRY(rewrite_all(r, expr->children, expr->child_count, &changed.children));
+    bool is_changed = changed.children != expr->children;
+    if (has_call_parts(expr)) {
+        NL_TRY(rewrite_optional(r, expr->filter, &changed.filter));
+        NL_TRY(rewrite_keys(r, expr->within_group, expr->within_group_count, &changed.within_group));
+        if (expr->window) NL_TRY(rewrite_window(r, expr->window, &changed.window));
+        is_changed = is_changed || changed.filter != expr->filter || changed.within_group != expr->within_group ||
+                     changed.window != expr->window;
+    }
+    const nl_expr *current = expr;
+    if (is_changed) {
+        nl_expr *copy = NL_NEW(r->arena, nl_expr);
+        *copy = changed;
+        current = copy;
+    }
+    return r->visit(r->context, r->arena, current, result);
+}
+
+nl_status nl_expr_rewrite(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context,
+                          const nl_expr **result)
+{
+    const rewrite r = {.arena = arena, .visit = visit, .context = context};
+    return rewrite_one(&r, expr, result);
+}
+
+bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context)
+{
+    if (!visit(context, expr)) return false;
+    for (uint32_t i = 0; i < expr->child_count; i++)
+        if (!nl_expr_walk(expr->children[i], visit, context)) return false;
+    if (!has_call_parts(expr)) return true;
+    if (expr->filter && !nl_expr_walk(expr->filter, visit, context)) return false;
+    for (uint32_t i = 0; i < expr->within_group_count; i++)
+        if (!nl_expr_walk(expr->within_group[i].expr, visit, context)) return false;
+    const nl_window_spec *spec = expr->window;
+    if (!spec) return true;
+    for (uint32_t i = 0; i < spec->partition_count; i++)
+        if (!nl_expr_walk(spec->partition_by[i], visit, context)) return false;
+    for (uint32_t i = 0; i < spec->order_count; i++)
+        if (!nl_expr_walk(spec->order_by[i].expr, visit, context)) return false;
+    if (spec->start_offset && !nl_expr_walk(spec->start_offset, visit, context)) return false;
+    return !spec->stop_offset || nl_expr_walk(spec->stop_offset, visit, context);
+}
+
+static bool keys_equal(const nl_sort_key *a, uint32_t a_count, const nl_sort_key *b, uint32_t b_count)
+{
+    if (a_count != b_count) return false;
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (a[i].is_descending != b[i].is_descending || a[i].nulls_first != b[i].nulls_first) return false;
+        if (!nl_expr_equal(a[i].expr, b[i].expr)) return false;
+    }
+    return true;
+}
+
+static bool optional_equal(const nl_expr *a, const nl_expr *b)
+{
+    return a == b || (a && b && nl_expr_equal(a, b));
+}
+
+static bool windows_equal(const nl_window_spec *a, const nl_window_spec *b)
+{
+    if (a == b) return true;
+    if (!a || !b || a->partition_count != b->partition_count) return false;
+    for (uint32_t i = 0; i < a->partition_count; i++)
+        if (!nl_expr_equal(a->partition_by[i], b->partition_by[i])) return false;
+    return keys_equal(a->order_by, a->order_count, b->order_by, b->order_count) && a->unit == b->unit &&
+           a->start_kind == b->start_kind && a->stop_kind == b->stop_kind &&
+           optional_equal(a->start_offset, b->start_offset) && optional_equal(a->stop_offset, b->stop_offset);
+}
+
+static bool calls_equal(const nl_bound_function *a, const nl_bound_function *b)
+{
+    return a == b || (a->row == b->row && a->ignore_nulls == b->ignore_nulls && a->is_deterministic &&
+                      nl_type_equal(a->result_type, b->result_type));
+}
+
+static bool literals_equal(const nl_value *a, const nl_value *b)
+{
+    if (a->is_null || b->is_null) return a->is_null && b->is_null;
+    return nl_value_equal(a, b);
+}
+
+static bool node_equal(const nl_expr *a, const nl_expr *b)
+{
+    switch (a->kind) {
+    case NL_EXPR_LITERAL:
+        return literals_equal(&a->value, &b->value);
+    case NL_EXPR_COLUMN:
+    case NL_EXPR_OUTER:
+    case NL_EXPR_PARAMETER:
+        return a->column == b->column;
+    case NL_EXPR_CALL:
+        return calls_equal(a->function, b->function);
+    case NL_EXPR_CAST:
+        return a->cast_mode == b->cast_mode;
+    case NL_EXPR_FIELD:
+        return a->ordinal == b->ordinal;
+    case NL_EXPR_AGGREGATE:
+    case NL_EXPR_WINDOW:
+        return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(a->filter, b->filter) &&
+               windows_equal(a->window, b->window) &&
+               keys_equal(a->within_group, a->within_group_count, b->within_group, b->within_group_count);
+    case NL_EXPR_SUBQUERY:
+        return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
+    case NL_EXPR_LAMBDA: /* variables have ids of their own: only a lambda shared by both trees is known to be equal */
+        return false;
+    case NL_EXPR_AND:
+    case NL_EXPR_OR:
+    case NL_EXPR_NOT:
+    case NL_EXPR_IS_NULL:
+    case NL_EXPR_IS_NOT_NULL:
+    case NL_EXPR_CASE:
+    case NL_EXPR_COALESCE:
+    case NL_EXPR_IN:
+    case NL_EXPR_GROUPING:
+        return true;
+    }
+    return false;
+}
+
+bool nl_expr_equal(const nl_expr *a, const nl_expr *b)
+{
+    if (a == b) return true;
+    if (a->kind != b->kind || a->child_count != b->child_count || !nl_type_equal(a->type, b->type)) return false;
+    if (!node_equal(a, b)) return false;
+    for (uint32_t i = 0; i < a->child_count; i++)
+        if (!nl_expr_equal(a->children[i], b->children[i])) return false;
+    return true;
+}
+
+typedef struct id_collector {
+    nl_arena *arena;
+    nl_list *ids;
+} id_collector;
+
+static bool collect_id(void *context, const nl_expr *expr)
+{
+    const id_collector *collector = context;
+    if (expr->kind != NL_EXPR_COLUMN) return true;
+    void *id = (void *)(uintptr_t)expr->column;
+    for (uint32_t i = 0; i < collector->ids->count; i++)
+        if (collector->ids->items[i] == id) return true;
+    nl_list_add(collector->arena, collector->ids, id);
+    return true;
+}
+
+void nl_expr_columns(nl_arena *arena, const nl_expr *expr, nl_list *ids)
+{
+    id_collector collector = {.arena = arena, .ids = ids};
+    nl_expr_walk(expr, collect_id, &collector);
+}

@@ -46,6 +46,7 @@ NL_MUST_USE nl_status nl_column_builder_null(nl_column_builder *builder);
 NL_MUST_USE nl_status nl_column_builder_i64(nl_column_builder *builder, int64_t value);  /* all integer-like physicals, BOOL */
 NL_MUST_USE nl_status nl_column_builder_i128(nl_column_builder *builder, nl_int128 value); /* decimals of any precision */
 NL_MUST_USE nl_status nl_column_builder_f64(nl_column_builder *builder, double value);   /* FLOAT, DOUBLE */
+NL_MUST_USE nl_status nl_column_builder_interval(nl_column_builder *builder, nl_interval value);
 NL_MUST_USE nl_status nl_column_builder_str(nl_column_builder *builder, nl_str text);    /* copied */
 NL_MUST_USE nl_status nl_column_builder_value(nl_column_builder *builder, const nl_value *value); /* any type */
 NL_MUST_USE nl_status nl_column_builder_row(nl_column_builder *builder, const nl_vector *source, uint32_t row); /* any type */

@@ -1,0 +1,366 @@
+/* column/value_text.c - values as people see them, in the three styles of value.h.
+ *
+ * One walker serves vectors and single values: a node is a place in either. The differences between the styles, as
+ * seen on Spark 4.0.1 (value_text_test.c), are in the table `styles` and in the leaves for binary, intervals and
+ * variants. Depth is that of the type, which NL_TYPE_DEPTH_MAX bounds.
+ */
+#include <stdio.h>
+
+#include "base/number.h"
+#include "column/value.h"
+#include "column/variant.h"
+
+typedef struct style {
+    const char *null; /* inside of nested values; a null by itself is always NULL */
+    const char *comma;
+    const char *arrow;
+    bool has_names;      /* structs print their field names    */
+    bool quotes_strings; /* inside of nested values            */
+} style;
+
+static const style styles[] = {
+    [NL_TEXT_CAST] = {.null = "null", .comma = ", ", .arrow = " -> "},
+    [NL_TEXT_SHOW] = {.null = "NULL", .comma = ", ", .arrow = " -> "},
+    [NL_TEXT_HIVE] = {.null = "null", .comma = ",", .arrow = ":", .has_names = true, .quotes_strings = true},
+};
+
+/* A place in a vector (value NULL) or a value (vector NULL). */
+typedef struct node {
+    const nl_vector *vector;
+    uint32_t row;
+    const nl_value *value;
+} node;
+
+static node vector_node(const nl_vector *vector, uint32_t row)
+{
+    return (node){.vector = vector, .row = row};
+}
+
+static bool node_is_null(node at)
+{
+    return at.value ? at.value->is_null : nl_vector_is_null(at.vector, at.row);
+}
+
+/* The vector and row where a non-null value really lies. */
+static node resolve(node at)
+{
+    if (at.value || at.vector->encoding == NL_FLAT) return at;
+    if (at.vector->encoding == NL_CONSTANT) return vector_node(at.vector, 0);
+    return vector_node(&at.vector->dictionary->vector, at.vector->indices[at.row]);
+}
+
+static const nl_type *node_type(node at)
+{
+    return at.value ? at.value->type : at.vector->type;
+}
+
+static nl_list_view node_view(node at)
+{
+    if (!at.value) return ((const nl_list_view *)at.vector->values)[at.row];
+    uint32_t width = at.value->type->child_count;
+    return (nl_list_view){0, width ? at.value->list.count / width : 0};
+}
+
+/* Element i of child `child` of a list or map; for structs i is ignored. */
+static node node_child(node at, uint32_t child, uint32_t i)
+{
+    bool is_struct = node_type(at)->physical == NL_PHYS_STRUCT;
+    if (!at.value)
+        return vector_node(&at.vector->children[child], is_struct ? at.row : node_view(at).offset + i);
+    uint32_t place = is_struct ? child : i * at.value->type->child_count + child;
+    return (node){.value = &at.value->list.items[place]};
+}
+
+#define AT(element) (((const element *)at.vector->values)[at.row])
+
+static nl_value leaf(node at)
+{
+    if (at.value) return *at.value;
+    nl_value value = {.type = at.vector->type};
+    switch (value.type->physical) {
+    case NL_PHYS_BOOL:
+        value.boolean = AT(uint8_t) != 0;
+        break;
+    case NL_PHYS_I8:
+        value.integer = AT(int8_t);
+        break;
+    case NL_PHYS_I16:
+        value.integer = AT(int16_t);
+        break;
+    case NL_PHYS_I32:
+        value.integer = AT(int32_t);
+        break;
+    case NL_PHYS_I64:
+        value.integer = AT(int64_t);
+        if (value.type->id == NL_TYPE_DECIMAL) value.decimal = AT(int64_t);
+        break;
+    case NL_PHYS_I128:
+        value.decimal = AT(nl_int128);
+        break;
+    case NL_PHYS_F32:
+        value.real = (double)AT(float);
+        break;
+    case NL_PHYS_F64:
+        value.real = AT(double);
+        break;
+    case NL_PHYS_STRING:
+        value.text = nl_view_str(&AT(nl_string_view));
+        break;
+    case NL_PHYS_INTERVAL:
+        value.interval = AT(nl_interval);
+        break;
+    case NL_PHYS_NONE:
+    case NL_PHYS_LIST:
+    case NL_PHYS_STRUCT:
+        break;
+    }
+    return value;
+}
+
+static const char *const interval_units[] = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"};
+
+static void append_ansi_end(nl_builder *out, const nl_type *type)
+{
+    nl_append_f(out, "' %s", interval_units[type->start_field]);
+    if (type->end_field != type->start_field) nl_append_f(out, " TO %s", interval_units[type->end_field]);
+}
+
+static void append_interval_ym(nl_builder *out, const nl_type *type, int64_t months, bool is_hive)
+{
+    const char *sign = months < 0 ? "-" : "";
+    int64_t count = months < 0 ? -months : months; /* 32 bits widened: cannot overflow */
+    if (is_hive) {
+        nl_append_f(out, "%s%lld-%lld", sign, (long long)(count / 12), (long long)(count % 12));
+        return;
+    }
+    nl_append_f(out, "INTERVAL '%s", sign);
+    if (type->start_field == NL_FIELD_MONTH)
+        nl_append_int(out, count);
+    else
+        nl_append_int(out, count / 12);
+    if (type->start_field != type->end_field) nl_append_f(out, "-%lld", (long long)(count % 12));
+    append_ansi_end(out, type);
+}
+
+/* ".5" of 500000 microseconds; nothing for 0. */
+static void append_fraction(nl_builder *out, uint32_t micros)
+{
+    if (micros == 0) return;
+    char digits[16];
+    int length = snprintf(digits, sizeof digits, ".%06u", micros % 1000000);
+    while (digits[length - 1] == '0')
+        length--;
+    nl_append(out, (nl_str){digits, (size_t)length});
+}
+
+/* The leading field holds all of the value, the others what is left of it: '25' HOUR, '1 01' DAY TO HOUR. Only days
+ * are not padded to two digits. */
+static void append_interval_dt(nl_builder *out, const nl_type *type, int64_t micros, bool is_hive)
+{
+    static const uint64_t unit_micros[] = {
+        [NL_FIELD_DAY] = 86400000000ull, [NL_FIELD_HOUR] = 3600000000ull, [NL_FIELD_MINUTE] = 60000000ull,
+        [NL_FIELD_SECOND] = 1000000ull};
+    uint64_t rest = micros < 0 ? 0 - (uint64_t)micros : (uint64_t)micros;
+    uint8_t start = is_hive ? NL_FIELD_DAY : type->start_field;
+    uint8_t end = is_hive ? NL_FIELD_SECOND : type->end_field;
+    if (!is_hive) nl_append_c(out, "INTERVAL '");
+    if (micros < 0) nl_append_char(out, '-');
+    for (uint8_t field = start; field <= end; field++) {
+        unsigned long long count = rest / unit_micros[field];
+        rest %= unit_micros[field];
+        if (field > start) nl_append_char(out, field == NL_FIELD_HOUR ? ' ' : ':');
+        nl_append_f(out, field == NL_FIELD_DAY ? "%llu" : "%02llu", count);
+    }
+    if (is_hive) {
+        nl_append_f(out, ".%09u", (unsigned)rest * 1000u);
+        return;
+    }
+    if (end == NL_FIELD_SECOND) append_fraction(out, (uint32_t)rest);
+    append_ansi_end(out, type);
+}
+
+static void append_unit(nl_builder *out, int64_t count, const char *unit, bool *is_first)
+{
+    if (count == 0) return;
+    nl_append_f(out, "%s%lld %s", *is_first ? "" : " ", (long long)count, unit);
+    *is_first = false;
+}
+
+static void append_calendar_interval(nl_builder *out, const nl_interval *value)
+{
+    bool is_first = true;
+    int64_t seconds_micros = value->micros % 60000000;
+    append_unit(out, value->months / 12, "years", &is_first);
+    append_unit(out, value->months % 12, "months", &is_first);
+    append_unit(out, value->days, "days", &is_first);
+    append_unit(out, value->micros / 3600000000ll, "hours", &is_first);
+    append_unit(out, value->micros / 60000000 % 60, "minutes", &is_first);
+    if (seconds_micros == 0) {
+        if (is_first) nl_append_c(out, "0 seconds");
+        return;
+    }
+    uint32_t magnitude = (uint32_t)(seconds_micros < 0 ? -seconds_micros : seconds_micros);
+    nl_append_f(out, "%s%s%u", is_first ? "" : " ", seconds_micros < 0 ? "-" : "", magnitude / 1000000);
+    append_fraction(out, magnitude % 1000000);
+    nl_append_c(out, " seconds");
+}
+
+static void append_hex_bytes(nl_builder *out, nl_str bytes)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    nl_append_char(out, '[');
+    for (size_t i = 0; i < bytes.length; i++) {
+        uint8_t byte = (uint8_t)bytes.data[i];
+        char text[3] = {' ', digits[byte >> 4], digits[byte & 15]};
+        nl_append(out, i ? (nl_str){text, 3} : (nl_str){text + 1, 2});
+    }
+    nl_append_char(out, ']');
+}
+
+static void append_leaf(const nl_value *value, const nl_text_options *options, bool is_nested, nl_builder *out)
+{
+    char text[NL_NUMBER_TEXT_MAX];
+    uint32_t length = 0;
+    bool is_hive = options->style == NL_TEXT_HIVE;
+    switch (value->type->id) {
+    case NL_TYPE_BOOLEAN:
+        nl_append_c(out, value->boolean ? "true" : "false");
+        return;
+    case NL_TYPE_TINYINT:
+    case NL_TYPE_SMALLINT:
+    case NL_TYPE_INT:
+    case NL_TYPE_BIGINT:
+        length = nl_format_int64(value->integer, text);
+        break;
+    case NL_TYPE_FLOAT:
+        length = nl_format_float((float)value->real, text);
+        break;
+    case NL_TYPE_DOUBLE:
+        length = nl_format_double(value->real, text);
+        break;
+    case NL_TYPE_DECIMAL:
+        length = nl_decimal_format(value->decimal, value->type->scale, text);
+        break;
+    case NL_TYPE_DATE:
+        length = nl_format_date((int32_t)value->integer, text);
+        break;
+    case NL_TYPE_TIMESTAMP:
+        length = nl_format_timestamp(
+            options->zone ? nl_timezone_to_local(options->zone, value->integer) : value->integer, text);
+        break;
+    case NL_TYPE_TIMESTAMP_NTZ:
+        length = nl_format_timestamp(value->integer, text);
+        break;
+    case NL_TYPE_STRING: {
+        bool is_quoted = is_nested && styles[options->style].quotes_strings;
+        if (is_quoted) nl_append_char(out, '"');
+        nl_append(out, value->text);
+        if (is_quoted) nl_append_char(out, '"');
+        return;
+    }
+    case NL_TYPE_BINARY:
+        if (options->style == NL_TEXT_SHOW)
+            append_hex_bytes(out, value->text);
+        else
+            nl_append(out, value->text);
+        return;
+    case NL_TYPE_INTERVAL_YM:
+        append_interval_ym(out, value->type, value->integer, is_hive);
+        return;
+    case NL_TYPE_INTERVAL_DT:
+        append_interval_dt(out, value->type, value->integer, is_hive);
+        return;
+    case NL_TYPE_INTERVAL:
+        append_calendar_interval(out, &value->interval);
+        return;
+    case NL_TYPE_NULL:
+    case NL_TYPE_ARRAY:
+    case NL_TYPE_MAP:
+    case NL_TYPE_STRUCT:
+    case NL_TYPE_VARIANT:
+    case NL_TYPE_COUNT:
+        NL_ASSERT(!"not a leaf");
+        return;
+    }
+    nl_append(out, (nl_str){text, length});
+}
+
+static void append_node(node at, const nl_text_options *options, bool is_nested, nl_builder *out);
+
+/* Spark prints variants in the session's zone only when cast; show() and spark-sql use UTC. */
+static void append_variant(node at, const nl_text_options *options, nl_builder *out)
+{
+    node parts[2] = {node_child(at, 0, 0), node_child(at, 1, 0)};
+    nl_value metadata = leaf(resolve(parts[0]));
+    nl_value value = leaf(resolve(parts[1]));
+    const nl_timezone *zone = options->style == NL_TEXT_CAST && options->zone ? options->zone : nl_timezone_utc();
+    nl_variant variant;
+    nl_status status = nl_variant_open(metadata.text, value.text, &variant);
+    if (!status) status = nl_variant_append_json(&variant, zone, out);
+    if (!status) return;
+    nl_error_free(status);
+    out->has_failed = true;
+}
+
+static void append_list(node at, const nl_text_options *options, nl_builder *out)
+{
+    const style *how = &styles[options->style];
+    bool is_map = node_type(at)->id == NL_TYPE_MAP;
+    uint32_t count = node_view(at).length;
+    nl_append_char(out, is_map ? '{' : '[');
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) nl_append_c(out, how->comma);
+        append_node(node_child(at, 0, i), options, true, out);
+        if (!is_map) continue;
+        nl_append_c(out, how->arrow);
+        append_node(node_child(at, 1, i), options, true, out);
+    }
+    nl_append_char(out, is_map ? '}' : ']');
+}
+
+static void append_struct(node at, const nl_text_options *options, nl_builder *out)
+{
+    const style *how = &styles[options->style];
+    const nl_type *type = node_type(at);
+    nl_append_char(out, '{');
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        if (i) nl_append_c(out, how->comma);
+        if (how->has_names) {
+            nl_append_char(out, '"');
+            nl_append(out, type->children[i].name);
+            nl_append_c(out, "\":");
+        }
+        append_node(node_child(at, i, 0), options, true, out);
+    }
+    nl_append_char(out, '}');
+}
+
+static void append_node(node at, const nl_text_options *options, bool is_nested, nl_builder *out)
+{
+    if (node_is_null(at)) {
+        nl_append_c(out, is_nested ? styles[options->style].null : "NULL");
+        return;
+    }
+    at = resolve(at);
+    const nl_type *type = node_type(at);
+    if (type->id == NL_TYPE_VARIANT) {
+        append_variant(at, options, out);
+    } else if (type->physical == NL_PHYS_LIST) {
+        append_list(at, options, out);
+    } else if (type->physical == NL_PHYS_STRUCT) {
+        append_struct(at, options, out);
+    } else {
+        nl_value value = leaf(at);
+        append_leaf(&value, options, is_nested, out);
+    }
+}
+
+void nl_vector_append_text(const nl_vector *vector, uint32_t row, const nl_text_options *options, nl_builder *out)
+{
+    append_node(vector_node(vector, row), options, false, out);
+}
+
+void nl_value_append_text(const nl_value *value, const nl_text_options *options, nl_builder *out)
+{
+    append_node((node){.value = value}, options, false, out);
+}

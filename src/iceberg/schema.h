@@ -68,14 +68,17 @@ const nl_ice_type *nl_ice_type_list(nl_arena *arena, int32_t element_id, const n
 const nl_ice_type *nl_ice_type_map(nl_arena *arena, int32_t key_id, const nl_ice_type *key, int32_t value_id, const nl_ice_type *value,
                                    bool is_value_required);
 const nl_ice_type *nl_ice_type_copy(nl_arena *arena, const nl_ice_type *type); /* deep */
+nl_ice_field nl_ice_field_copy(nl_arena *arena, const nl_ice_field *field);    /* deep */
 static inline bool nl_ice_type_is_nested(const nl_ice_type *type)
 {
     return type->id >= NL_ICE_STRUCT;
 }
 /* Same type including ids, names, requiredness, docs and defaults of nested fields, as Java's Type.equals. */
 bool nl_ice_type_equal(const nl_ice_type *a, const nl_ice_type *b);
+bool nl_ice_field_equal(const nl_ice_field *a, const nl_ice_field *b);
 /* "decimal(10, 2)", "struct<1: a: optional int>": as Java's Type.toString, for messages. */
 nl_str nl_ice_type_name(nl_arena *arena, const nl_ice_type *type);
+void nl_ice_type_append_name(const nl_ice_type *type, nl_builder *out);
 /* int→long, float→double, decimal widening, and in v3 date→timestamp, unknown→any. */
 bool nl_ice_type_can_promote(const nl_ice_type *from, const nl_ice_type *to, int32_t format_version);
 
@@ -95,6 +98,11 @@ typedef struct nl_schema_column {
     uint32_t position;  /* among its parent's fields */
 } nl_schema_column;
 
+typedef struct nl_schema_name {
+    nl_str name;
+    const nl_schema_column *column;
+} nl_schema_name;
+
 typedef struct nl_schema {
     int32_t schema_id;
     const nl_ice_type *root;          /* STRUCT */
@@ -103,8 +111,9 @@ typedef struct nl_schema {
     int32_t highest_field_id;         /* 0 when empty */
     uint32_t column_count;            /* nested ones included */
     const nl_schema_column *columns;  /* by field id, ascending */
-    const nl_schema_column *const *by_name;       /* by full_name; column_count entries */
-    const nl_schema_column *const *by_lower_name; /* by ASCII-lowered full_name */
+    uint32_t name_count;
+    const nl_schema_name *by_name;       /* full and short names, ascending by bytes */
+    const nl_schema_name *by_lower_name; /* the same in lower case (ASCII); of equal ones the first column */
     const json_t *unknown;            /* keys of the JSON that nilas does not know, or NULL; borrowed from the arena */
 } nl_schema;
 
@@ -135,6 +144,9 @@ NL_MUST_USE nl_status nl_single_value_decode(const nl_ice_type *type, nl_bytes b
 NL_MUST_USE nl_status nl_single_value_encode(const nl_ice_type *type, const nl_value *value, nl_arena *arena, nl_bytes *bytes);
 NL_MUST_USE nl_status nl_single_value_from_json(const nl_ice_type *type, const json_t *json, nl_str path, nl_arena *arena, nl_value *value);
 void nl_single_value_append_json(const nl_ice_type *type, const nl_value *value, nl_builder *out);
+/* "2017-11-16T22:31:08.5+00:00" without quotes; type is one of the timestamps. */
+void nl_timestamp_append_iso(const nl_ice_type *type, int64_t value, nl_builder *out);
+void nl_uuid_append(nl_str bytes, nl_builder *out); /* 16 bytes as 8-4-4-4-12 */
 
 /* Reserved ids of metadata columns (spec: "Reserved Field IDs"). */
 #define NL_FIELD_ID_FILE                 2147483646

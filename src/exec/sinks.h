@@ -1,0 +1,55 @@
+/* exec/sinks.h - where rows go: data and delete files of Iceberg tables, plain files. A sink is fed by many workers
+ * (nl_parallel_sink); nothing it writes is visible until somebody commits the files it made. */
+#pragma once
+
+#include "exec/exec.h"
+#include "iceberg/table.h"
+
+/* How rows reach the writers (surface: Writes, distribution modes). */
+typedef enum nl_distribution_mode { NL_DISTRIBUTE_NONE, NL_DISTRIBUTE_HASH, NL_DISTRIBUTE_RANGE } nl_distribution_mode;
+
+typedef struct nl_write_options { /* zero: the table's properties, then the defaults */
+    nl_str format;                 /* write-format; empty: write.format.default. avro and parquet */
+    nl_str codec;                  /* compression-codec */
+    nl_str codec_level;
+    int64_t target_file_bytes;
+    int64_t target_delete_file_bytes;
+    bool has_spec_id;              /* output-spec-id */
+    int32_t spec_id;
+    bool has_distribution;
+    nl_distribution_mode distribution;
+    bool ignores_order;            /* use-table-distribution-and-ordering=false */
+    bool deletes_by_partition;     /* delete-granularity=partition */
+} nl_write_options;
+
+typedef struct nl_written_files { /* in the arena given to finish */
+    nl_data_file *data_files;
+    uint32_t data_file_count;
+    nl_data_file *delete_files;
+    uint32_t delete_file_count;
+    nl_str *rewritten_delete_files; /* file-scoped position delete files merged into new ones: to be removed */
+    uint32_t rewritten_delete_file_count;
+    int64_t row_count;
+} nl_written_files;
+
+/* Rows of the table's schema (columns in its order, plus on row-level writes the ones below) become data files. */
+typedef struct nl_iceberg_sink nl_iceberg_sink;
+/* Plans the write: `input` gives the rows (store-assigned to the schema). Adds the distribution and sort that the table
+ * wants as plan nodes (*plan), and makes the sink. metadata: the version written against (retained). */
+NL_MUST_USE nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_write_options *options,
+                                             const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
+/* Merge-on-read: rows have the schema's columns, then "_operation" INT (1 delete, 2 insert, 3 update = delete and insert), then _file STRING,
+ * _pos BIGINT, _spec_id INT, _partition STRUCT of the row to delete (null for inserts). */
+NL_MUST_USE nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,
+                                            const nl_write_options *options, const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
+nl_parallel_sink *nl_iceberg_sink_parallel(nl_iceberg_sink *sink); /* to run *plan into */
+/* After the run. On failure, or when the commit failed cleanly, nl_iceberg_sink_discard removes what was written. */
+NL_MUST_USE nl_status nl_iceberg_sink_finish(nl_iceberg_sink *sink, nl_arena *arena, nl_written_files *files);
+void nl_iceberg_sink_discard(nl_iceberg_sink *sink); /* deletes the files */
+void nl_iceberg_sink_free(nl_iceberg_sink *sink);    /* keeps the files; NULL is fine */
+
+/* INSERT OVERWRITE DIRECTORY and CREATE TABLE … USING csv in the session catalog: plain files in a folder. */
+NL_MUST_USE nl_status nl_file_sink_new(nl_query *query, nl_str format, nl_str folder, const nl_type *row_type, const nl_property *options,
+                                       uint32_t option_count, bool is_overwrite, nl_parallel_sink **sink);
+NL_MUST_USE nl_status nl_file_sink_finish(nl_parallel_sink *sink); /* publishes; takes sink */
+void nl_file_sink_discard(nl_parallel_sink *sink);

@@ -1,0 +1,37 @@
+/* exec/sources.h - the tables a plan can scan: Iceberg tables at a snapshot, their metadata tables, plain files. */
+#pragma once
+
+#include "exec/scan.h"
+#include "iceberg/table.h"
+
+/* What of the table is read. All zero: the current snapshot of main. At most one of the first four. */
+typedef struct nl_iceberg_read {
+    bool has_snapshot_id;
+    int64_t snapshot_id;          /* read with the snapshot's schema */
+    nl_str tag;                   /* the same                        */
+    nl_str branch;                /* read with the table's current schema */
+    bool has_timestamp;
+    int64_t as_of_ms;             /* the last snapshot of main not after it; its schema */
+    int64_t start_snapshot_id;    /* incremental append scan: after this one; 0: none */
+    int64_t end_snapshot_id;      /* up to this one; 0: the current one */
+} nl_iceberg_read;
+
+/* One snapshot of a table, fixed when this is called. metadata_type has _file, _pos, _spec_id, _partition, _deleted (and
+ * on v3 _row_id, _last_updated_sequence_number). The table handle is retained. *source is counted.
+ * Fails: "Cannot find snapshot with ID …", "Cannot find a snapshot older than …". */
+NL_MUST_USE nl_status nl_iceberg_source_new(nl_iceberg_table *table, const nl_iceberg_read *read, const nl_table **source);
+/* The handle, metadata and snapshot a source was made of, for row-level commands; borrowed from the source. snapshot NULL: empty table. */
+nl_iceberg_table *nl_iceberg_source_table(const nl_table *source);
+const nl_table_metadata *nl_iceberg_source_metadata(const nl_table *source);
+const nl_snapshot *nl_iceberg_source_snapshot(const nl_table *source);
+bool nl_table_is_iceberg(const nl_table *table);
+
+/* db.t.NAME: history, snapshots, files, … all of them; read as nl_iceberg_source_new. *is_known false: no such name. */
+NL_MUST_USE nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_iceberg_read *read, const nl_table **source, bool *is_known);
+
+/* Plain files: format "parquet", "csv", "json", "text", "avro"; paths: files or folders (Hive-style partition folders
+ * become columns); options: Spark's reader options; schema NULL: inferred. Fails: PATH_NOT_FOUND, UNABLE_TO_INFER_SCHEMA,
+ * DATA_SOURCE_NOT_FOUND, NILAS_UNSUPPORTED for orc. */
+NL_MUST_USE nl_status nl_file_source_new(nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
+                                         const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source);
+bool nl_file_format_is_known(nl_str format);

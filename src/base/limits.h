@@ -13,4 +13,7 @@
 #define NL_VALUE_BYTES_MAX          (1u << 30)           /* one string or binary value                              */
 #define NL_ERROR_MESSAGE_BYTES_MAX  (64u << 20)          /* the statement is repeated in parse errors                */
 #define NL_ERROR_NOTES_BYTES_MAX    (1u << 20)
-#define NL_ERROR_CONTEXT_UNITS      32u                  /* UTF-16 units Spark shows of a line around a fragment     */
+#define NL_ERROR_CONTEXT_CHARACTERS 32u                  /* what Spark shows of a line on either side of a fragment */
+#define NL_ZONE_NAME_BYTES_MAX      255u                 /* a file name below the zone folder                        */
+#define NL_ZONE_FILE_BYTES_MAX      (1 << 20)            /* the largest TZif file has some thousand bytes            */
+#define NL_POOL_THREADS_MAX         256u                 /* more threads than that only wait for each other          */

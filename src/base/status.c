@@ -268,12 +268,6 @@ static void append_template(nl_builder *out, const nl_error *error, nl_str templ
     nl_append(out, nl_str_slice(template, done, template.length));
 }
 
-/* Java counts in UTF-16: a character outside the basic plane is two units wide, so it gets two marks. */
-static uint32_t utf16_width(nl_str text, size_t *offset)
-{
-    return nl_utf8_decode(text, offset) > 0xFFFF ? 2 : 1;
-}
-
 /* The start of the character before `offset` (> 0). */
 static size_t previous_character(nl_str text, size_t offset)
 {
@@ -282,25 +276,22 @@ static size_t previous_character(nl_str text, size_t offset)
     return nl_utf8_next(text, start) == offset ? start : offset - 1;
 }
 
-/* Walks back from the fragment to the beginning of its line, over at most the extra units. */
+/* Walks back from the fragment to the beginning of its line, over at most the extra characters. */
 static size_t shown_start(nl_str text, size_t start, bool *is_cut)
 {
-    uint32_t units = 0;
-    while (start > 0 && text.data[start - 1] != '\n' && units < NL_ERROR_CONTEXT_UNITS) {
+    uint32_t shown = 0;
+    for (; start > 0 && text.data[start - 1] != '\n' && shown < NL_ERROR_CONTEXT_CHARACTERS; shown++)
         start = previous_character(text, start);
-        size_t end = start;
-        units += utf16_width(text, &end);
-    }
-    *is_cut = units >= NL_ERROR_CONTEXT_UNITS; /* Spark marks a cut also when exactly all of it was shown */
+    *is_cut = shown == NL_ERROR_CONTEXT_CHARACTERS; /* Spark marks a cut also when exactly all of it was shown */
     return start;
 }
 
 static size_t shown_stop(nl_str text, size_t stop, bool *is_cut)
 {
-    uint32_t units = 0;
-    while (stop < text.length && text.data[stop] != '\n' && units < NL_ERROR_CONTEXT_UNITS)
-        units += utf16_width(text, &stop);
-    *is_cut = units >= NL_ERROR_CONTEXT_UNITS;
+    uint32_t shown = 0;
+    for (; stop < text.length && text.data[stop] != '\n' && shown < NL_ERROR_CONTEXT_CHARACTERS; shown++)
+        stop = nl_utf8_next(text, stop);
+    *is_cut = shown == NL_ERROR_CONTEXT_CHARACTERS;
     return stop;
 }
 
@@ -316,8 +307,8 @@ static void append_marked_line(nl_builder *out, nl_str text, nl_str line, const 
     size_t offset = (size_t)(line.data - text.data);
     size_t stop = offset + line.length;
     while (offset < stop && offset < context->stop) {
-        char mark = offset < context->start ? ' ' : '^';
-        nl_append_fill(out, mark, utf16_width(text, &offset));
+        nl_append_char(out, offset < context->start ? ' ' : '^');
+        offset = nl_utf8_next(text, offset);
     }
     nl_append_char(out, '\n');
 }
@@ -383,6 +374,7 @@ const char *nl_error_message(nl_error *error)
     if (out->length > 0) return nl_builder_c(out);
     const char *name = nl_condition_name(error->condition);
     const condition_row *row = &rows[error->condition];
+    if (error->has_context && error->context.is_parse_error) nl_append_char(out, '\n'); /* Spark's begin so */
     if (strncmp(name, "_LEGACY_ERROR_", 14) != 0) nl_append_f(out, "[%s] ", name);
     append_template(out, error, nl_str_from(row->template));
     if (row->sqlstate[0] != '\0') nl_append_f(out, " SQLSTATE: %s", row->sqlstate);

@@ -103,6 +103,21 @@ static void test_run_time_context_is_shown_as_spark_shows_it(void **state)
         {"SELECT abs(\n1/\n(id-id)) FROM range(3)", "1/\n(id-id)", 2, 0,
          "\n== SQL (line 2, position 1) ==\n1/\n^^\n(id-id)) FROM range(3)\n^^^^^^^\n"},
         {"SELECT 'ünï', 1/0", "1/0", 1, 14, "\n== SQL (line 1, position 15) ==\nSELECT 'ünï', 1/0\n              ^^^\n"},
+        {"SELECT '😀', 1/0", "1/0", 1, 12, "\n== SQL (line 1, position 13) ==\nSELECT '😀', 1/0\n            ^^^\n"},
+        {"SELECT 'xxxxxxxxxxxxxxxxxxxx', 1/0", "1/0", 1, 31,
+         "\n== SQL (line 1, position 32) ==\nSELECT 'xxxxxxxxxxxxxxxxxxxx', 1/0\n                               ^^^\n"},
+        {"SELECT 'xxxxxxxxxxxxxxxxxxxxx', 1/0", "1/0", 1, 32,
+         "\n== SQL (line 1, position 33) ==\n...SELECT 'xxxxxxxxxxxxxxxxxxxxx', 1/0\n"
+         "                                   ^^^\n"},
+        {"SELECT 'xxxxxxxxxxxxxxxxxxxxxx', 1/0", "1/0", 1, 33,
+         "\n== SQL (line 1, position 34) ==\n...ELECT 'xxxxxxxxxxxxxxxxxxxxxx', 1/0\n"
+         "                                   ^^^\n"},
+        {"SELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyy'", "1/0", 1, 7,
+         "\n== SQL (line 1, position 8) ==\nSELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyy'\n       ^^^\n"},
+        {"SELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyyy'", "1/0", 1, 7,
+         "\n== SQL (line 1, position 8) ==\nSELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyyy'...\n       ^^^\n"},
+        {"SELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyy'", "1/0", 1, 7,
+         "\n== SQL (line 1, position 8) ==\nSELECT 1/0, 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyy...\n       ^^^\n"},
     };
     for (size_t i = 0; i < NL_COUNT(cases); i++) {
         nl_status status = NL_RAISE(OPERATION_CANCELED);
@@ -122,6 +137,18 @@ static void test_parse_context_points_with_a_dashed_line(void **state)
     nl_error_set_context(status, &context);
     assert_string_equal(strstr(nl_error_message(status), " SQL"),
                         " SQLSTATE: HY008 (line 1, pos 7)\n\n== SQL ==\nSELECT 'a\n-------^^^\nFROM b\n");
+    assert_int_equal(nl_error_message(status)[0], '\n');
+    nl_error_free(status);
+}
+
+static void test_a_parse_error_behind_the_last_line_has_its_dashes_at_the_end(void **state)
+{
+    (void)state;
+    nl_status status = NL_RAISE(OPERATION_CANCELED);
+    nl_query_context context = {.text = NL_STR("SELECT\n\n1 +\n\n"), .line = 5, .position = 0, .is_parse_error = true};
+    nl_error_set_context(status, &context);
+    assert_string_equal(strstr(nl_error_message(status), " (line"),
+                        " (line 5, pos 0)\n\n== SQL ==\nSELECT\n\n1 +\n^^^\n");
     nl_error_free(status);
 }
 
@@ -202,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_values_are_not_searched_for_parameters),
         cmocka_unit_test(test_run_time_context_is_shown_as_spark_shows_it),
         cmocka_unit_test(test_parse_context_points_with_a_dashed_line),
+        cmocka_unit_test(test_a_parse_error_behind_the_last_line_has_its_dashes_at_the_end),
         cmocka_unit_test(test_analysis_context_is_line_and_position),
         cmocka_unit_test(test_the_first_context_stays),
         cmocka_unit_test(test_notes_are_listed_newest_last),

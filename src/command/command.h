@@ -1,6 +1,7 @@
 /* command/command.h - one statement from text to result. */
 #pragma once
 
+#include "column/batch.h"
 #include "session/session.h"
 
 typedef struct nl_result nl_result; /* owned: nl_result_close */

@@ -1,0 +1,74 @@
+/* command/command_private.h - what the files of this folder share: the running statement and how it gives its result. */
+#pragma once
+
+#include "command/command.h"
+#include "exec/exec.h"
+#include "exec/expression.h"
+#include "plan/plan.h"
+#include "sql/parser.h"
+
+/* One running statement. Owned by its result (rows may be pulled long after the handler returned). */
+typedef struct nl_command {
+    nl_session *session;      /* borrowed */
+    nl_arena *arena;          /* owned: AST, plans, schema */
+    nl_memory *memory;        /* counted: the statement's budget */
+    nl_str text;              /* the statement, in the arena */
+    nl_eval_confs confs;
+    nl_resolver resolver;     /* first: the resolver's functions get back to the command by NL_CONTAINER */
+    nl_plan_context context;
+    nl_query query;
+    nl_result *result;        /* being made */
+    nl_list tables;           /* nl_table *: references to be released at the end */
+    uint32_t view_depth;
+} nl_command;
+
+/* A result with its command, before anything has run; ends with nl_result_close. */
+NL_MUST_USE nl_status nl_result_new(nl_session *session, nl_result **result, nl_command **command);
+
+/* Gives the rows: exactly one of these per statement, or none for a statement without output. */
+/* A query's plan, optimized and streamed. */
+NL_MUST_USE nl_status nl_command_stream(nl_command *command, const nl_logical *plan);
+/* A table of values: the schema first, then rows; texts are copied. */
+typedef struct nl_rows nl_rows;
+NL_MUST_USE nl_status nl_command_rows(nl_command *command, const nl_field *fields, uint32_t field_count, nl_rows **rows);
+NL_MUST_USE nl_status nl_rows_add(nl_rows *rows, const nl_value *values);  /* one per field */
+NL_MUST_USE nl_status nl_rows_add_text(nl_rows *rows, const nl_str *texts); /* all fields STRING; data NULL: null */
+void nl_command_set_kind(nl_command *command, nl_result_kind kind);
+
+/* Runs a query inside a command and hands every batch to the consumer. */
+NL_MUST_USE nl_status nl_command_optimize(nl_command *command, const nl_logical *plan, const nl_logical **optimized);
+
+/* A name of the AST as plain parts (IDENTIFIER(…) evaluated). In the arena. */
+NL_MUST_USE nl_status nl_command_name(nl_command *command, const nl_ast_name *name, const nl_str **parts, uint32_t *part_count);
+/* The table a name stands for, resolved against the session. */
+NL_MUST_USE nl_status nl_command_table_name(nl_command *command, const nl_ast_name *name, nl_session_name *resolved);
+/* "`lake`.`db`.`t`" for error parameters, and "lake.db.t". */
+nl_str nl_command_quoted(nl_command *command, const nl_str *parts, uint32_t part_count);
+nl_str nl_command_quoted_name(nl_command *command, const nl_session_name *name);
+nl_str nl_command_dotted_name(nl_command *command, const nl_session_name *name);
+/* TABLE_OR_VIEW_NOT_FOUND and friends with the place of the name. */
+nl_status nl_command_at(nl_command *command, nl_status status, nl_ast_range range);
+/* Properties of the AST as key/value pairs. */
+void nl_command_properties(nl_command *command, const nl_ast_properties *properties, const nl_property **items, uint32_t *count);
+/* SHOW … LIKE: `*` and `|`, any case. An absent pattern (data NULL) matches all. */
+bool nl_command_matches(nl_str pattern, nl_str text);
+
+/* Handlers, one per statement kind; files are named after them. */
+typedef nl_status (*nl_statement_handler)(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_query(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_set_conf(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_set_time_zone(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_reset(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_use(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_set_catalog(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_show(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *statement); /* describe.c */
+nl_status nl_run_create_namespace(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
+
+/* resolver.c */
+void nl_command_resolver_init(nl_command *command);

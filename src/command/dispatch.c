@@ -1,0 +1,127 @@
+/* command/dispatch.c - from text to the handler of its statement. */
+#include "command/command_private.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "command/substitution.h"
+
+static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
+    [NL_AST_STATEMENT_QUERY] = nl_run_query,
+    [NL_AST_STATEMENT_SET_CONF] = nl_run_set_conf,
+    [NL_AST_STATEMENT_SET_TIME_ZONE] = nl_run_set_time_zone,
+    [NL_AST_STATEMENT_RESET] = nl_run_reset,
+    [NL_AST_STATEMENT_USE] = nl_run_use,
+    [NL_AST_STATEMENT_SET_CATALOG] = nl_run_set_catalog,
+    [NL_AST_STATEMENT_SHOW] = nl_run_show,
+    [NL_AST_STATEMENT_CREATE_NAMESPACE] = nl_run_create_namespace,
+    [NL_AST_STATEMENT_ALTER_NAMESPACE] = nl_run_alter_namespace,
+    [NL_AST_STATEMENT_DROP] = nl_run_drop,
+    [NL_AST_STATEMENT_CREATE_VIEW] = nl_run_create_view,
+    [NL_AST_STATEMENT_CREATE_TEMP_VIEW_USING] = nl_run_create_temp_view_using,
+    [NL_AST_STATEMENT_EXPLAIN] = nl_run_explain,
+};
+
+/* The first words of a statement, for messages about what is not there yet. */
+static nl_str first_words(nl_arena *arena, nl_str text)
+{
+    enum { WORDS = 2, LENGTH_MAX = 40 };
+    size_t at = 0;
+    for (uint32_t word = 0; word < WORDS && at < text.length; word++) {
+        while (at < text.length && (unsigned char)text.data[at] <= ' ')
+            at++;
+        while (at < text.length && (unsigned char)text.data[at] > ' ')
+            at++;
+    }
+    return nl_arena_str(arena, nl_str_trim(nl_str_slice(text, 0, NL_MIN(at, (size_t)LENGTH_MAX))));
+}
+
+static nl_sql_options parser_options(const nl_session *session)
+{
+    return (nl_sql_options){
+        .is_ansi_reserved = nl_session_get_bool(session, "spark.sql.ansi.enforceReservedKeywords"),
+        .is_double_quote_identifier = nl_session_get_bool(session, "spark.sql.ansi.doubleQuotedIdentifiers"),
+        .is_escape_off = nl_session_get_bool(session, "spark.sql.parser.escapedStringLiterals"),
+        .is_legacy_setops = nl_session_get_bool(session, "spark.sql.legacy.setopsPrecedence.enabled"),
+        .is_exponent_decimal = nl_session_get_bool(session, "spark.sql.legacy.exponentLiteralAsDecimal.enabled"),
+        .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
+    };
+}
+
+static nl_str joined_namespace(nl_arena *arena, const nl_session *session)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    nl_session_current_namespace(session, &parts, &part_count);
+    nl_str joined = {0};
+    for (uint32_t i = 0; i < part_count; i++)
+        joined = i ? nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(joined), NL_STR_ARG(parts[i])) : parts[i];
+    return nl_arena_str(arena, joined);
+}
+
+static void prepare(nl_command *command)
+{
+    nl_session *session = command->session;
+    command->confs = (nl_eval_confs){
+        .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
+        .zone = nl_session_zone(session),
+        .now_micros = nl_now_micros(),
+        .current_catalog = nl_arena_str(command->arena, nl_session_current_catalog(session)),
+        .current_namespace = joined_namespace(command->arena, session),
+        .user = nl_session_user(session),
+        .version = NL_STR("4.0.1 nilas-" NILAS_VERSION),
+        .session = session,
+    };
+    nl_command_resolver_init(command);
+    command->context = (nl_plan_context){
+        .arena = command->arena,
+        .confs = &command->confs,
+        .resolver = &command->resolver,
+        .text = command->text,
+        .next_column_id = 1,
+        .is_case_sensitive = nl_session_get_bool(session, "spark.sql.caseSensitive"),
+        .evaluate = nl_expr_evaluate,
+    };
+    command->query.arena = command->arena;
+    command->query.memory = command->memory;
+    command->query.pool = nl_session_pool(session);
+    command->query.cancel = nl_session_cancel_token(session);
+    command->query.confs = &command->confs;
+    command->query.text = command->text;
+    command->query.spill_directory = nl_arena_str(command->arena, nl_session_local_directory(session));
+    command->query.batch_rows = NL_BATCH_ROWS;
+}
+
+static nl_status run(nl_command *command, nl_str text)
+{
+    NL_TRY(nl_substitute_variables(command->session, command->arena, text, &command->text));
+    const nl_sql_options options = parser_options(command->session);
+    nl_ast_statement *statement = NULL;
+    NL_TRY(nl_sql_parse(command->arena, command->text, &options, &statement));
+    prepare(command);
+    const nl_statement_handler handler = handlers[statement->kind];
+    if (!handler)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s does not run this statement yet: " NL_STR_FMT, NILAS_VERSION,
+                             NL_STR_ARG(first_words(command->arena, command->text)));
+    return handler(command, statement);
+}
+
+nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result)
+{
+    nl_result *made = NULL;
+    nl_command *command = NULL;
+    NL_TRY(nl_result_new(session, &made, &command));
+    nl_status status = run(command, text);
+    if (status)
+        nl_result_close(made);
+    else
+        *result = made;
+    return status;
+}
+
+nl_status nl_run_query(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_logical *plan = NULL;
+    NL_TRY(nl_analyze_query(&command->context, statement->query, &plan));
+    return nl_command_stream(command, plan);
+}

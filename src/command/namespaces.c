@@ -1,0 +1,154 @@
+/* command/namespaces.c - USE, SET CATALOG, CREATE, ALTER and DROP NAMESPACE. */
+#include "command/command_private.h"
+
+static nl_status schema_not_found(nl_command *command, const nl_session_name *name)
+{
+    return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_command_quoted_name(command, name)));
+}
+
+static nl_status resolve(nl_command *command, const nl_ast_name *ast, nl_session_name *name)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    NL_TRY(nl_command_name(command, ast, &parts, &part_count));
+    return nl_session_resolve_namespace(command->session, parts, part_count, command->arena, name);
+}
+
+/* A catalog's own default namespace ("default" unless its properties say otherwise) need not exist. */
+static nl_status check_usable(nl_command *command, const nl_session_name *name)
+{
+    bool exists = false;
+    if (name->identifier.namespace_count == 0) return NULL;
+    if (name->identifier.namespace_count == 1 && nl_str_is(name->identifier.namespace_parts[0], "default")) return NULL;
+    NL_TRY(nl_catalog_namespace_exists(name->catalog, name->identifier.namespace_parts, name->identifier.namespace_count, &exists));
+    return exists ? NULL : schema_not_found(command, name);
+}
+
+nl_status nl_run_use(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    nl_session_name name;
+    NL_TRY(nl_command_name(command, &statement->use->name, &parts, &part_count));
+    NL_TRY(nl_session_resolve_namespace(command->session, parts, part_count, command->arena, &name));
+    if (name.identifier.namespace_count == 0) { /* USE catalog: nothing changes when it is the current one */
+        if (nl_str_equal(name.catalog_name, nl_session_current_catalog(command->session))) return NULL;
+        const nl_str initial = NL_STR("default");
+        return nl_session_use(command->session, name.catalog_name, &initial, 1);
+    }
+    NL_TRY(check_usable(command, &name));
+    return nl_session_use(command->session, name.catalog_name, name.identifier.namespace_parts, name.identifier.namespace_count);
+}
+
+nl_status nl_run_set_catalog(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    nl_catalog *catalog = NULL;
+    NL_TRY(nl_command_name(command, &statement->set_catalog->name, &parts, &part_count));
+    NL_TRY(nl_session_catalog(command->session, parts[0], &catalog));
+    const nl_str initial = NL_STR("default");
+    return nl_session_use(command->session, catalog->name, &initial, 1);
+}
+
+nl_status nl_run_create_namespace(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_create_namespace *create = statement->create_namespace;
+    nl_session_name name;
+    const nl_property *given;
+    uint32_t given_count;
+    bool exists = false;
+    NL_TRY(resolve(command, &create->name, &name));
+    nl_command_properties(command, create->properties, &given, &given_count);
+    nl_property *properties = NL_NEW_ARRAY(command->arena, nl_property, given_count + 3);
+    memcpy(properties, given, given_count * sizeof(*given));
+    uint32_t count = given_count;
+    if (create->has_comment) properties[count++] = (nl_property){NL_STR("comment"), create->comment};
+    if (create->location.data) properties[count++] = (nl_property){NL_STR("location"), create->location};
+    NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &exists));
+    if (exists && create->is_if_not_exists) return NULL;
+    if (exists)
+        return NL_RAISE(SCHEMA_ALREADY_EXISTS,
+                        NL_P_STR("schemaName", nl_command_quoted(command, name.identifier.namespace_parts, name.identifier.namespace_count)));
+    return nl_catalog_create_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, properties, count);
+}
+
+nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_alter_namespace *alter = statement->alter_namespace;
+    nl_session_name name;
+    const nl_property *items;
+    uint32_t count;
+    NL_TRY(resolve(command, &alter->name, &name));
+    NL_TRY(check_usable(command, &name));
+    nl_command_properties(command, alter->properties, &items, &count);
+    const nl_str *parts = name.identifier.namespace_parts;
+    const uint32_t part_count = name.identifier.namespace_count;
+    if (alter->action == NL_AST_NAMESPACE_SET_LOCATION) {
+        const nl_property location = {NL_STR("location"), alter->location};
+        return nl_catalog_update_namespace(name.catalog, parts, part_count, &location, 1, NULL, 0);
+    }
+    if (alter->action == NL_AST_NAMESPACE_SET_PROPERTIES) return nl_catalog_update_namespace(name.catalog, parts, part_count, items, count, NULL, 0);
+    nl_str *removed = NL_NEW_ARRAY(command->arena, nl_str, count);
+    for (uint32_t i = 0; i < count; i++)
+        removed[i] = items[i].key;
+    return nl_catalog_update_namespace(name.catalog, parts, part_count, NULL, 0, removed, count);
+}
+
+static nl_status drop_namespace(nl_command *command, const nl_ast_drop *drop)
+{
+    nl_session_name name;
+    bool exists = false, was_dropped = false;
+    NL_TRY(resolve(command, &drop->name, &name));
+    NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &exists));
+    if (!exists) return drop->is_if_exists ? NULL : schema_not_found(command, &name);
+    return nl_catalog_drop_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &was_dropped);
+}
+
+static nl_status drop_table(nl_command *command, const nl_ast_drop *drop)
+{
+    nl_session_name name;
+    bool was_dropped = false;
+    NL_TRY(nl_command_table_name(command, &drop->name, &name));
+    NL_TRY(nl_catalog_drop_table(name.catalog, &name.identifier, drop->is_purge, &was_dropped));
+    if (was_dropped || drop->is_if_exists) return NULL;
+    return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted_name(command, &name)));
+}
+
+static nl_status drop_view(nl_command *command, const nl_ast_drop *drop)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    nl_session_name name;
+    NL_TRY(nl_command_name(command, &drop->name, &parts, &part_count));
+    const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
+    if ((part_count == 1 || is_global) && nl_session_drop_view(command->session, parts[part_count - 1], is_global)) return NULL;
+    NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
+    if (nl_session_drop_view(command->session, nl_command_dotted_name(command, &name), false) || drop->is_if_exists) return NULL;
+    name.catalog_name = (nl_str){0};
+    return NL_RAISE(VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_dotted_name(command, &name)));
+}
+
+static nl_status drop_variable(nl_command *command, const nl_ast_drop *drop)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    NL_TRY(nl_command_name(command, &drop->name, &parts, &part_count));
+    if (nl_session_drop_variable(command->session, parts[part_count - 1]) || drop->is_if_exists) return NULL;
+    const nl_str full[] = {NL_STR("system"), NL_STR("session"), parts[part_count - 1]};
+    return NL_RAISE(VARIABLE_NOT_FOUND, NL_P_STR("variableName", nl_command_quoted(command, full, NL_COUNT(full))));
+}
+
+nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_drop *drop = statement->drop;
+    switch (drop->object) {
+    case NL_AST_OBJECT_NAMESPACE: return drop_namespace(command, drop);
+    case NL_AST_OBJECT_TABLE: return drop_table(command, drop);
+    case NL_AST_OBJECT_VIEW: return drop_view(command, drop);
+    case NL_AST_OBJECT_VARIABLE: return drop_variable(command, drop);
+    case NL_AST_OBJECT_FUNCTION:
+    case NL_AST_OBJECT_INDEX: break;
+    }
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s has no user-defined functions and indexes yet", NILAS_VERSION);
+}

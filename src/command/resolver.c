@@ -1,0 +1,260 @@
+/* command/resolver.c - what a relation's name stands for: a temporary view, a table at a snapshot, a metadata table, a
+ * view of the session, or files (format.`path`). */
+#include "command/command_private.h"
+
+#include "base/number.h"
+#include "exec/sources.h"
+
+static nl_command *command_of(nl_resolver *resolver)
+{
+    return NL_CONTAINER(resolver, nl_command, resolver);
+}
+
+/* Sources made for this statement are released when its result is closed. */
+static void keep(nl_command *command, const nl_table *source, nl_resolved_relation *found)
+{
+    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
+    found->table = source;
+}
+
+static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_resolved_relation *found)
+{
+    if (view->sql.length == 0) {
+        keep(command, nl_table_retain(view->handle), found);
+        return NULL;
+    }
+    nl_ast_statement *statement = NULL;
+    found->view_text = nl_arena_str(command->arena, view->sql);
+    NL_TRY_NOTE(nl_sql_parse(command->arena, found->view_text, NULL, &statement), "parsing view " NL_STR_FMT, NL_STR_ARG(view->name));
+    NL_CHECK(statement->kind == NL_AST_STATEMENT_QUERY);
+    nl_str *scope = NL_NEW_ARRAY(command->arena, nl_str, view->namespace_count + 1);
+    scope[0] = nl_arena_str(command->arena, view->catalog);
+    for (uint32_t i = 0; i < view->namespace_count; i++)
+        scope[i + 1] = nl_arena_str(command->arena, view->namespace_parts[i]);
+    found->view = statement->query;
+    found->view_namespace = scope;
+    found->view_namespace_count = view->namespace_count + 1;
+    if (view->columns) {
+        const nl_type *columns = nl_type_struct(command->arena, view->columns, view->column_count);
+        found->view_columns = columns->children;
+        found->view_column_count = view->column_count;
+    }
+    return NULL;
+}
+
+/* The suffixes of a table name that choose what is read of it. */
+static bool parse_selector(nl_str text, nl_iceberg_read *read)
+{
+    int64_t number;
+    if (nl_str_starts(text, NL_STR("branch_"))) {
+        read->branch = nl_str_slice(text, 7, text.length);
+    } else if (nl_str_starts(text, NL_STR("tag_"))) {
+        read->tag = nl_str_slice(text, 4, text.length);
+    } else if (nl_str_starts(text, NL_STR("at_timestamp_")) && nl_parse_int64(nl_str_slice(text, 13, text.length), &number)) {
+        read->has_timestamp = true;
+        read->as_of_ms = number;
+    } else if (nl_str_starts(text, NL_STR("snapshot_id_")) && nl_parse_int64(nl_str_slice(text, 12, text.length), &number)) {
+        read->has_snapshot_id = true;
+        read->snapshot_id = number;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool has_selection(const nl_iceberg_read *read)
+{
+    return read->has_snapshot_id || read->has_timestamp || read->tag.length || read->branch.length;
+}
+
+/* VERSION AS OF: a number (also as text) is a snapshot id first, then a branch or tag. */
+static nl_status apply_version(const nl_table_metadata *metadata, const nl_value *version, nl_iceberg_read *read)
+{
+    int64_t id = 0;
+    const bool is_number = version->type->id != NL_TYPE_STRING || nl_parse_int64(version->text, &id);
+    if (is_number) {
+        if (version->type->id != NL_TYPE_STRING) id = version->integer;
+        read->has_snapshot_id = true;
+        read->snapshot_id = id;
+        return NULL;
+    }
+    const nl_snapshot_ref *ref = nl_table_ref(metadata, version->text);
+    if (!ref)
+        return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot find matching snapshot ID or reference name for version " NL_STR_FMT, NL_STR_ARG(version->text));
+    if (ref->is_tag)
+        read->tag = version->text;
+    else
+        read->branch = version->text;
+    return NULL;
+}
+
+static nl_status apply_travel(nl_iceberg_table *table, const nl_time_travel *travel, nl_iceberg_read *read)
+{
+    if (!travel || (!travel->is_version && !travel->is_timestamp)) return NULL;
+    if (has_selection(read))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot do time-travel based on both table identifier and AS OF");
+    if (travel->is_timestamp) {
+        read->has_timestamp = true;
+        read->as_of_ms = nl_floor_div(travel->timestamp_micros, 1000);
+        return NULL;
+    }
+    const nl_table_metadata *metadata = nl_iceberg_table_metadata(table);
+    nl_status status = apply_version(metadata, &travel->version, read);
+    nl_table_metadata_release(metadata);
+    return status;
+}
+
+/* Writes audited before they are published are also read from their branch. */
+static void apply_wap_branch(nl_command *command, nl_iceberg_table *table, nl_iceberg_read *read)
+{
+    const nl_str branch = nl_session_get(command->session, NL_STR("spark.wap.branch"));
+    if (branch.length == 0 || has_selection(read)) return;
+    const nl_table_metadata *metadata = nl_iceberg_table_metadata(table);
+    if (nl_table_property_bool(metadata, "write.wap.enabled", false) && nl_table_ref(metadata, branch)) read->branch = nl_arena_str(command->arena, branch);
+    nl_table_metadata_release(metadata);
+}
+
+/* `name` names a table, perhaps with a selector and a metadata table's name behind it. *is_found false: it does not. */
+typedef struct lookup {
+    nl_session_name name;
+    nl_iceberg_read read;
+    nl_str metadata_name; /* empty: the table itself */
+} lookup;
+
+static nl_status open_lookup(nl_command *command, const lookup *what, const nl_time_travel *travel, nl_resolved_relation *found, bool *is_found)
+{
+    nl_iceberg_table *table = NULL;
+    bool exists = false;
+    *is_found = false;
+    NL_TRY(nl_catalog_table_exists(what->name.catalog, &what->name.identifier, &exists));
+    if (!exists) return NULL;
+    NL_TRY(nl_catalog_load_table(what->name.catalog, &what->name.identifier, &table));
+    nl_iceberg_read read = what->read;
+    const nl_table *source = NULL;
+    bool is_known = true;
+    nl_status status = apply_travel(table, travel, &read);
+    if (!status) apply_wap_branch(command, table, &read);
+    if (!status && what->metadata_name.length)
+        status = nl_metadata_source_new(table, what->metadata_name, &read, &source, &is_known);
+    else if (!status)
+        status = nl_iceberg_source_new(table, &read, &source);
+    nl_iceberg_table_release(table);
+    if (status) return status;
+    *is_found = is_known;
+    if (is_known) keep(command, source, found);
+    return NULL;
+}
+
+/* Moves the last `count` parts of a name off: db.t.x → db.t. */
+static bool shorten(const nl_session_name *name, uint32_t count, nl_session_name *shorter)
+{
+    if (name->identifier.namespace_count < count) return false;
+    *shorter = *name;
+    shorter->identifier.namespace_count -= count;
+    shorter->identifier.name = name->identifier.namespace_parts[shorter->identifier.namespace_count];
+    return true;
+}
+
+static nl_status find_table(nl_command *command, const nl_session_name *name, const nl_time_travel *travel, nl_resolved_relation *found, bool *is_found)
+{
+    lookup what = {.name = *name};
+    NL_TRY(open_lookup(command, &what, travel, found, is_found));
+    if (*is_found) return NULL;
+    const nl_str last = name->identifier.name;
+    if (shorten(name, 1, &what.name)) { /* db.t.branch_b, db.t.files */
+        if (!parse_selector(last, &what.read)) what.metadata_name = last;
+        NL_TRY(open_lookup(command, &what, travel, found, is_found));
+        if (*is_found) return NULL;
+    }
+    what = (lookup){.metadata_name = last}; /* db.t.branch_b.files */
+    if (!shorten(name, 2, &what.name)) return NULL;
+    if (!parse_selector(name->identifier.namespace_parts[name->identifier.namespace_count - 1], &what.read)) return NULL;
+    return open_lookup(command, &what, travel, found, is_found);
+}
+
+static nl_status find_files(nl_command *command, const nl_str *parts, nl_resolved_relation *found)
+{
+    const nl_table *source = NULL;
+    NL_TRY(nl_file_source_new(parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, command->query.pool, &source));
+    keep(command, source, found);
+    return NULL;
+}
+
+static nl_status not_found(nl_command *command, const nl_str *parts, uint32_t part_count)
+{
+    return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted(command, parts, part_count)));
+}
+
+/* An unqualified name inside a view belongs to the view's own catalog and namespace. */
+static void qualify(nl_command *command, const nl_str **parts, uint32_t *part_count, const nl_str *scope, uint32_t scope_count)
+{
+    if (scope_count == 0) return;
+    const bool has_catalog = *part_count > 1 && nl_session_has_catalog(command->session, (*parts)[0]);
+    const uint32_t prefix_count = has_catalog ? 0 : *part_count == 1 ? scope_count : 1;
+    nl_str *full = NL_NEW_ARRAY(command->arena, nl_str, prefix_count + *part_count);
+    for (uint32_t i = 0; i < prefix_count; i++)
+        full[i] = scope[i];
+    for (uint32_t i = 0; i < *part_count; i++)
+        full[prefix_count + i] = (*parts)[i];
+    *parts = full;
+    *part_count += prefix_count;
+}
+
+static void name_found(nl_command *command, const nl_session_name *name, nl_resolved_relation *found)
+{
+    const nl_identifier *identifier = &name->identifier;
+    nl_str *parts = NL_NEW_ARRAY(command->arena, nl_str, identifier->namespace_count + 2);
+    parts[0] = name->catalog_name;
+    for (uint32_t i = 0; i < identifier->namespace_count; i++)
+        parts[i + 1] = identifier->namespace_parts[i];
+    parts[identifier->namespace_count + 1] = identifier->name;
+    found->name = parts;
+    found->name_count = identifier->namespace_count + 2;
+}
+
+static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_time_travel *travel, const nl_str *in_namespace,
+                               uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found)
+{
+    (void)arena;
+    nl_command *command = command_of(self);
+    *found = (nl_resolved_relation){.name = parts, .name_count = part_count};
+    const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
+    if (part_count == 1 || is_global) {
+        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
+        if (view) return resolve_view(command, view, found);
+    }
+    const nl_str *full = parts;
+    uint32_t full_count = part_count;
+    qualify(command, &full, &full_count, in_namespace, in_namespace_count);
+    nl_session_name name;
+    bool is_found = false;
+    NL_TRY(nl_session_resolve(command->session, full, full_count, command->arena, &name));
+    NL_TRY(find_table(command, &name, travel, found, &is_found));
+    if (is_found) {
+        name_found(command, &name, found);
+        return NULL;
+    }
+    const nl_temp_view *view = nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false);
+    if (view) {
+        name_found(command, &name, found);
+        return resolve_view(command, view, found);
+    }
+    if (part_count == 2 && nl_file_format_is_known(parts[0])) return find_files(command, parts, found);
+    return not_found(command, parts, part_count);
+}
+
+static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, bool *is_found)
+{
+    nl_command *command = command_of(self);
+    const bool has_prefix = (part_count == 2 && nl_str_is_nocase(parts[0], "session")) ||
+                            (part_count == 3 && nl_str_is_nocase(parts[0], "system") && nl_str_is_nocase(parts[1], "session"));
+    const nl_value *held = part_count == 1 || has_prefix ? nl_session_find_variable(command->session, parts[part_count - 1]) : NULL;
+    *is_found = held != NULL;
+    if (held) *value = nl_value_copy(arena, held);
+    return NULL;
+}
+
+void nl_command_resolver_init(nl_command *command)
+{
+    command->resolver = (nl_resolver){.find_relation = find_relation, .find_variable = find_variable};
+}

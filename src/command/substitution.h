@@ -1,0 +1,8 @@
+/* command/substitution.h - ${name} in statements, as Spark's VariableSubstitution does it. */
+#pragma once
+
+#include "session/session.h"
+
+/* ${x}, ${hivevar:x}, ${hiveconf:x}, ${spark:x}, ${sparkconf:x}: confs; ${env:x}, ${system:x}: the environment. Unknown names stay as they are.
+ * Off when spark.sql.variable.substitute is false. *result is text itself when nothing was replaced. */
+NL_MUST_USE nl_status nl_substitute_variables(nl_session *session, nl_arena *arena, nl_str text, nl_str *result);

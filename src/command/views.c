@@ -1,0 +1,108 @@
+/* command/views.c - CREATE [TEMPORARY] VIEW, CREATE TEMPORARY VIEW … USING, and views that live as long as the session. */
+#include "command/command_private.h"
+
+#include "exec/sources.h"
+
+/* The query is analyzed once at creation: what it lacks is said now, and its column names are known. */
+static nl_status check_query(nl_command *command, const nl_ast_create_view *create, nl_temp_view *view)
+{
+    const nl_logical *plan = NULL;
+    NL_TRY(nl_analyze_query(&command->context, create->query, &plan));
+    if (create->column_count == 0) return NULL;
+    if (create->column_count != plan->column_count) {
+        const bool has_too_few = create->column_count > plan->column_count;
+        const nl_str name = view->name;
+        if (has_too_few)
+            return NL_RAISE(CREATE_VIEW_COLUMN_ARITY_MISMATCH__NOT_ENOUGH_DATA_COLUMNS, NL_P_STR("viewName", name), NL_P("viewColumns", ""), NL_P("dataColumns", ""));
+        return NL_RAISE(CREATE_VIEW_COLUMN_ARITY_MISMATCH__TOO_MANY_DATA_COLUMNS, NL_P_STR("viewName", name), NL_P("viewColumns", ""), NL_P("dataColumns", ""));
+    }
+    nl_field *columns = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count);
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        columns[i] = (nl_field){.name = create->columns[i].name.text,
+                                .type = plan->columns[i].type,
+                                .is_nullable = plan->columns[i].is_nullable,
+                                .comment = create->columns[i].comment};
+    view->columns = columns;
+    view->column_count = plan->column_count;
+    return NULL;
+}
+
+static nl_status temporary_name(nl_command *command, const nl_ast_create_view *create, const nl_str *parts, uint32_t part_count, nl_str *name)
+{
+    (void)create;
+    if (part_count != 1)
+        return NL_RAISE(TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS, NL_P_STR("actualName", nl_command_quoted(command, parts, part_count)));
+    *name = parts[0];
+    return NULL;
+}
+
+/* Catalogs without a view store of their own: only the ones nilas itself provides keep views for the session's life. */
+static nl_status persistent_name(nl_command *command, const nl_str *parts, uint32_t part_count, nl_str *name)
+{
+    nl_session_name resolved;
+    bool exists = false;
+    NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &resolved));
+    if (!nl_str_is(resolved.catalog_name, "local") && !nl_str_is(resolved.catalog_name, "spark_catalog"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Creating a view is not supported by catalog: " NL_STR_FMT, NL_STR_ARG(resolved.catalog_name));
+    NL_TRY(nl_catalog_table_exists(resolved.catalog, &resolved.identifier, &exists));
+    if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &resolved)));
+    *name = nl_command_dotted_name(command, &resolved);
+    return NULL;
+}
+
+nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_create_view *create = statement->create_view;
+    const nl_str *parts;
+    uint32_t part_count;
+    nl_temp_view view = {.is_global = create->is_global, .sql = create->query_text, .comment = create->comment};
+    NL_TRY(nl_command_name(command, &create->name, &parts, &part_count));
+    if (create->is_temporary || create->is_global)
+        NL_TRY(temporary_name(command, create, parts, part_count, &view.name));
+    else
+        NL_TRY(persistent_name(command, parts, part_count, &view.name));
+    NL_TRY(check_query(command, create, &view));
+    view.catalog = nl_session_current_catalog(command->session);
+    nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);
+    nl_command_properties(command, create->properties, &view.properties, &view.property_count);
+    if (create->is_if_not_exists && nl_session_find_view(command->session, view.name, view.is_global)) return NULL;
+    return nl_session_put_view(command->session, &view, create->is_replace);
+}
+
+static void release_source(void *handle)
+{
+    nl_table_release(handle);
+}
+
+/* The path may stand among the options in any case: OPTIONS (PATH '…'). */
+static nl_str option_value(const nl_property *options, uint32_t option_count, const char *key)
+{
+    for (uint32_t i = 0; i < option_count; i++)
+        if (nl_str_is_nocase(options[i].key, key)) return options[i].value;
+    return (nl_str){0};
+}
+
+nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_create_temp_view_using *create = statement->create_temp_view_using;
+    const nl_str *parts, *provider;
+    uint32_t part_count, provider_count, option_count;
+    const nl_property *options;
+    const nl_type *schema = NULL;
+    const nl_table *source = NULL;
+    NL_TRY(nl_command_name(command, &create->name, &parts, &part_count));
+    NL_TRY(nl_command_name(command, &create->provider, &provider, &provider_count));
+    if (part_count != 1)
+        return NL_RAISE(TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS, NL_P_STR("actualName", nl_command_quoted(command, parts, part_count)));
+    if (create->has_columns) NL_TRY(nl_ast_fields_to_type(command->arena, &create->columns, &schema));
+    nl_command_properties(command, create->options, &options, &option_count);
+    const nl_str path = option_value(options, option_count, "path");
+    const nl_str format = provider[provider_count - 1];
+    if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
+    if (!path.data) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "OPTIONS of a view over " NL_STR_FMT " files needs a path", NL_STR_ARG(format));
+    /* The source outlives the statement: it is paid for by the session. */
+    NL_TRY(nl_file_source_new(format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), command->query.pool,
+                              &source));
+    const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .handle = (void *)(uintptr_t)source, .free = release_source};
+    return nl_session_put_view(command->session, &view, create->is_replace);
+}

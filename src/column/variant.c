@@ -386,7 +386,8 @@ static nl_status append_json(const nl_variant *variant, const nl_timezone *zone,
     if (depth >= NL_JSON_DEPTH_MAX) return malformed("nested too deeply");
     bool is_object = variant->kind == NL_VARIANT_OBJECT;
     nl_append_char(out, is_object ? '{' : '[');
-    for (uint32_t i = 0; i < variant->count; i++) {
+    /* Parts may share bytes, so a small value can print without end: a full builder ends it. */
+    for (uint32_t i = 0; i < variant->count && !nl_builder_failed(out); i++) {
         nl_variant part;
         nl_str name;
         if (i) nl_append_char(out, ',');

@@ -56,7 +56,7 @@ static void test_primitives(void **state)
     ASSERT_JSON("1.5", 0x38, 0, 0, 0xc0, 0x3f);
     ASSERT_JSON("\"Cv8=\"", 0x3c, 2, 0, 0, 0, 0x0a, 0xff);
     ASSERT_JSON("\"ab\"", 0x40, 2, 0, 0, 0, 'a', 'b');
-    ASSERT_JSON("\"a\\\"\\n\\u0001\\u001F/\"", 0x1d, 'a', '"', '\n', 1, 0x1f, '/', 0);
+    ASSERT_JSON("\"a\\\"\\n\\u0001\\u001F/\"", 0x19, 'a', '"', '\n', 1, 0x1f, '/');
     ASSERT_JSON("\"00112233-4455-6677-8899-aabbccddeeff\"", 0x50, 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
                 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff);
 }

@@ -39,7 +39,7 @@ static nl_status concat_validity(parts in, nl_vector *made)
 
 static void fill_slots(uint8_t *target, const void *value, uint32_t count, uint32_t size)
 {
-    if (count == 0) return;
+    if (count == 0 || size == 0) return;
     memcpy(target, value, size);
     size_t done = size;
     size_t all = (size_t)count * size;

@@ -244,7 +244,8 @@ static nl_status import_struct(const struct ArrowSchema *schema, nl_arena *arena
 static nl_status import_map(const struct ArrowSchema *schema, nl_arena *arena, uint32_t depth, const nl_type **type)
 {
     const struct ArrowSchema *entries = schema->n_children == 1 ? schema->children[0] : NULL;
-    nl_field key, value;
+    nl_field key = {0};
+    nl_field value = {0};
     if (!entries || entries->n_children != 2) return unsupported(schema);
     NL_TRY(import_field(entries->children[0], arena, depth + 1, &key));
     NL_TRY(import_field(entries->children[1], arena, depth + 1, &value));
@@ -254,7 +255,7 @@ static nl_status import_map(const struct ArrowSchema *schema, nl_arena *arena, u
 
 static nl_status import_list(const struct ArrowSchema *schema, nl_arena *arena, uint32_t depth, const nl_type **type)
 {
-    nl_field element;
+    nl_field element = {0};
     if (schema->n_children != 1) return unsupported(schema);
     NL_TRY(import_field(schema->children[0], arena, depth + 1, &element));
     *type = nl_type_array(arena, element.type, element.is_nullable);
@@ -270,7 +271,7 @@ static nl_status import_nested(const struct ArrowSchema *schema, nl_arena *arena
         nl_str_starts(format, NL_STR("+w:")))
         return import_list(schema, arena, depth, type);
     if (nl_str_is(format, "+r") && schema->n_children == 2) { /* run-end encoded: ends, values */
-        nl_field values;
+        nl_field values = {0};
         NL_TRY(import_field(schema->children[1], arena, depth + 1, &values));
         *type = values.type;
         return NULL;
@@ -284,7 +285,7 @@ static nl_status import_field(const struct ArrowSchema *schema, nl_arena *arena,
     const char *format = schema->format ? schema->format : "";
     const nl_type *type = NULL;
     if (schema->dictionary) {
-        nl_field values;
+        nl_field values = {0};
         NL_TRY(import_field(schema->dictionary, arena, depth + 1, &values));
         type = values.type;
     } else if (format[0] == '+') {
@@ -301,7 +302,7 @@ static nl_status import_field(const struct ArrowSchema *schema, nl_arena *arena,
 
 nl_status nl_arrow_import_schema(const struct ArrowSchema *schema, nl_arena *arena, const nl_type **struct_type)
 {
-    nl_field root;
+    nl_field root = {0};
     NL_TRY(import_field(schema, arena, 0, &root));
     if (root.type->id != NL_TYPE_STRUCT) return unsupported(schema);
     *struct_type = root.type;

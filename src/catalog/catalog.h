@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "iceberg/metadata_update.h"
 #include "iceberg/table.h"
 
 typedef struct nl_catalog nl_catalog; /* counted */

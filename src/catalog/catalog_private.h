@@ -1,0 +1,26 @@
+/* catalog/catalog_private.h - what catalog implementations share. */
+#pragma once
+
+#include "catalog/catalog.h"
+
+/* Fills the head of a new catalog: name, memory, properties copied, one reference. Fails: memory. */
+NL_MUST_USE nl_status nl_catalog_init(nl_catalog *catalog, const nl_catalog_ops *ops, nl_str name, const nl_property *properties, uint32_t property_count,
+                                      const nl_commit_environment *environment, nl_memory *memory);
+void nl_catalog_fini(nl_catalog *catalog); /* for ops->free, which then frees its own struct */
+nl_str nl_catalog_property(const nl_catalog *catalog, const char *key); /* data NULL: absent */
+
+NL_MUST_USE nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
+                                             nl_memory *memory, nl_catalog **catalog);
+
+/* A store whose table does not exist (or is replaced) until the first swap. inner: taken, also on failure. base: the
+ * table that is replaced (counted, taken) or NULL. creation's pointers are copied. */
+NL_MUST_USE nl_status nl_staged_store_new(nl_table_store *inner, const nl_table_metadata *base, const nl_table_creation *creation,
+                                          nl_memory *memory, nl_table_store **store, const nl_table_metadata **staged);
+
+/* After a successful swap: write.metadata.delete-after-commit.enabled removes the files that fell off the log. Failures
+ * are logged only: the commit stands. */
+void nl_delete_dropped_metadata_files(nl_fs *fs, const nl_table_metadata *base, const nl_table_metadata *committed);
+/* Names become folders: refuses "", ".", "..", and anything with a slash or NUL. */
+NL_MUST_USE nl_status nl_check_path_part(nl_str part);
+/* "db.t", for messages. In the arena. */
+nl_str nl_identifier_text(nl_arena *arena, const nl_identifier *identifier);

@@ -1,0 +1,570 @@
+/* catalog/hadoop.c - tables as folders below a warehouse: warehouse/namespace/table/{metadata,data}.
+ *
+ * The commit protocol is Iceberg's HadoopTableOperations: version N+1 is metadata/vN+1.metadata.json, created by whoever
+ * is first; metadata/version-hint.text says about where to look. The hint is a best effort: readers go on from it until
+ * a version is missing. Source: Iceberg spec, "File System Tables".
+ */
+#include "catalog/catalog_private.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/crash.h"
+#include "base/log.h"
+#include "base/number.h"
+
+#define HINT_FILE      "version-hint.text"
+#define HINT_BYTES_MAX 64
+
+typedef struct hadoop_catalog {
+    nl_catalog base;
+    nl_fs *fs;        /* counted */
+    nl_str warehouse; /* owned; absolute, without a slash at its end */
+} hadoop_catalog;
+
+typedef struct hadoop_store {
+    nl_table_store base;
+    nl_fs *fs;        /* counted */
+    nl_str location;  /* owned */
+    nl_str quoted;    /* owned: the table's name for "not found" */
+} hadoop_store;
+
+static hadoop_catalog *self_of(nl_catalog *catalog)
+{
+    return NL_CONTAINER(catalog, hadoop_catalog, base);
+}
+
+static nl_str copy_text(nl_str text)
+{
+    return nl_str_from(strndup(text.data ? text.data : "", text.length));
+}
+
+/* ---- versions -------------------------------------------------------------------------------------------------- */
+
+/* "v12.metadata.json", "v12.gz.metadata.json" or "v12.metadata.json.gz" → 12. */
+static bool parse_version(nl_str file_name, int64_t *version)
+{
+    if (file_name.length < 2 || file_name.data[0] != 'v') return false;
+    const size_t dot = nl_str_find_char(file_name, '.', 0);
+    if (dot == NL_NOT_FOUND || !nl_parse_int64(nl_str_slice(file_name, 1, dot), version) || *version < 1) return false;
+    const nl_str rest = nl_str_slice(file_name, dot, file_name.length);
+    return nl_str_is(rest, ".metadata.json") || nl_str_is(rest, ".gz.metadata.json") || nl_str_is(rest, ".metadata.json.gz");
+}
+
+static nl_str version_path(nl_arena *arena, nl_str location, int64_t version, const char *suffix)
+{
+    return nl_arena_f(arena, NL_STR_FMT "/metadata/v%lld%s", NL_STR_ARG(location), (long long)version, suffix);
+}
+
+/* The file of a version in any of its three spellings; *path is empty when there is none. */
+static nl_status find_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t version, nl_str *path)
+{
+    static const char *const suffixes[] = {".metadata.json", ".gz.metadata.json", ".metadata.json.gz"};
+    *path = (nl_str){0};
+    for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) {
+        const nl_str candidate = version_path(arena, location, version, suffixes[i]);
+        bool exists = false;
+        NL_TRY(nl_fs_exists(fs, candidate, &exists));
+        if (exists) {
+            *path = candidate;
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+typedef struct highest_version {
+    int64_t version; /* 0: none */
+} highest_version;
+
+static nl_status note_version(void *argument, const nl_file_info *info)
+{
+    highest_version *highest = argument;
+    int64_t version;
+    if (!info->is_directory && parse_version(nl_path_name(info->path), &version)) highest->version = NL_MAX(highest->version, version);
+    return NULL;
+}
+
+static bool is_missing(nl_error *error)
+{
+    return nl_error_condition(error) == NL_COND_PATH_NOT_FOUND;
+}
+
+/* Where the search begins: the hint, or without one that can be read the highest file of the folder. 0: no table. */
+static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t *version)
+{
+    const nl_str hint_path = nl_arena_f(arena, NL_STR_FMT "/metadata/" HINT_FILE, NL_STR_ARG(location));
+    nl_buffer *content = NULL;
+    nl_error *error = nl_fs_read_all(fs, hint_path, HINT_BYTES_MAX, &content);
+    if (!error) {
+        const bool is_number = nl_parse_int64(nl_str_trim((nl_str){(const char *)content->data, content->size_bytes}), version) && *version > 0;
+        nl_buffer_release(content);
+        if (is_number) {
+            nl_str path;
+            NL_TRY(find_version(fs, arena, location, *version, &path));
+            if (path.length) return NULL;
+        }
+    }
+    nl_error_free(error);
+    highest_version highest = {0};
+    error = nl_fs_list(fs, nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(location)), false, note_version, &highest);
+    if (error && !is_missing(error)) return error;
+    nl_error_free(error);
+    *version = highest.version;
+    return NULL;
+}
+
+/* The newest metadata file; *path is empty when there is no table. */
+static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_str *path, int64_t *version)
+{
+    *path = (nl_str){0};
+    NL_TRY(first_version(fs, arena, location, version));
+    if (*version == 0) return NULL;
+    NL_TRY(find_version(fs, arena, location, *version, path));
+    for (nl_str next = *path; next.length;) {
+        NL_TRY(find_version(fs, arena, location, *version + 1, &next));
+        if (next.length) {
+            *path = next;
+            (*version)++;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the store of one table ------------------------------------------------------------------------------------ */
+
+static nl_status load_in(hadoop_store *self, nl_arena *arena, nl_memory *memory, const nl_table_metadata **metadata)
+{
+    nl_str path;
+    int64_t version;
+    NL_TRY(find_current(self->fs, arena, self->location, &path, &version));
+    if (path.length == 0) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    return nl_table_metadata_read(self->fs, path, memory, metadata);
+}
+
+static nl_status hadoop_load(nl_table_store *base, nl_memory *memory, const nl_table_metadata **metadata)
+{
+    nl_arena *arena = nl_arena_new(memory);
+    nl_status status = load_in(NL_CONTAINER(base, hadoop_store, base), arena, memory, metadata);
+    nl_arena_free(arena);
+    return status;
+}
+
+/* Readers find the newest version without the hint too: a failure here does not undo the commit. */
+static void write_hint(hadoop_store *self, nl_arena *arena, int64_t version)
+{
+    const nl_str path = nl_arena_f(arena, NL_STR_FMT "/metadata/" HINT_FILE, NL_STR_ARG(self->location));
+    const nl_str text = nl_arena_f(arena, "%lld", (long long)version);
+    nl_error *error = nl_fs_write_all(self->fs, path, (nl_bytes){(const uint8_t *)text.data, text.length});
+    if (!error) return;
+    nl_log(NL_LOG_WARN, "the version hint of %.*s was not written: %s", NL_STR_ARG(self->location), nl_error_message(error));
+    nl_error_free(error);
+}
+
+static nl_status check_unchanged(const hadoop_store *self, const nl_table_metadata *base, const nl_table_metadata *updated)
+{
+    if (!nl_str_equal(updated->location, self->location) || (base && !nl_str_equal(base->location, updated->location)))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Hadoop path-based tables cannot be relocated");
+    if (nl_table_property(updated, "write.metadata.path", NULL).data)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Hadoop path-based tables cannot relocate metadata");
+    return NULL;
+}
+
+static nl_status base_version(const nl_table_metadata *base, int64_t *version)
+{
+    *version = 0;
+    if (base && !parse_version(nl_path_name(base->metadata_file), version))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot commit changes based on a metadata file that has no version: " NL_STR_FMT,
+                             NL_STR_ARG(base->metadata_file));
+    return NULL;
+}
+
+static nl_status create_version(hadoop_store *self, nl_arena *arena, int64_t version, const nl_table_metadata *updated, nl_memory *memory, nl_str *path)
+{
+    const bool is_gzip = nl_table_metadata_wants_gzip(updated);
+    nl_buffer *content = NULL;
+    nl_str other;
+    *path = version_path(arena, self->location, version, is_gzip ? ".gz.metadata.json" : ".metadata.json");
+    /* The same version under another spelling (the codec was changed between two commits) is a conflict too. */
+    NL_TRY(find_version(self->fs, arena, self->location, version, &other));
+    if (other.length) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld already exists: " NL_STR_FMT, (long long)version, NL_STR_ARG(other));
+    NL_TRY(nl_table_metadata_encode(updated, is_gzip, memory, &content));
+    NL_CRASH_POINT("commit.before-swap");
+    nl_status status = nl_fs_create_if_absent(self->fs, *path, (nl_bytes){content->data, content->size_bytes});
+    nl_buffer_release(content);
+    if (status && nl_error_condition(status) == NL_COND_NILAS_ALREADY_EXISTS) {
+        nl_error_free(status);
+        return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld already exists: " NL_STR_FMT, (long long)version, NL_STR_ARG(*path));
+    }
+    NL_CRASH_POINT("commit.after-swap");
+    return status;
+}
+
+static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
+                         const nl_table_metadata **committed)
+{
+    int64_t version, newest;
+    nl_str path, newest_path;
+    NL_TRY(check_unchanged(self, base, updated));
+    NL_TRY(base_version(base, &version));
+    NL_TRY(find_current(self->fs, arena, self->location, &newest_path, &newest));
+    if (newest != version) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit changes based on stale table metadata");
+    NL_TRY(create_version(self, arena, version + 1, updated, memory, &path));
+    write_hint(self, arena, version + 1);
+    nl_delete_dropped_metadata_files(self->fs, base, updated);
+    return nl_table_metadata_with_file(updated, path, committed);
+}
+
+static nl_status hadoop_swap(nl_table_store *base_store, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
+                             const nl_table_metadata **committed)
+{
+    nl_arena *arena = nl_arena_new(memory);
+    nl_status status = swap_in(NL_CONTAINER(base_store, hadoop_store, base), arena, base, updated, memory, committed);
+    nl_arena_free(arena);
+    return status;
+}
+
+static void hadoop_store_free(nl_table_store *base)
+{
+    hadoop_store *self = NL_CONTAINER(base, hadoop_store, base);
+    nl_fs_release(self->fs);
+    free((void *)(uintptr_t)self->location.data);
+    free((void *)(uintptr_t)self->quoted.data);
+    free(self);
+}
+
+static const nl_table_store_ops store_ops = {.load = hadoop_load, .swap = hadoop_swap, .free = hadoop_store_free};
+
+static nl_status new_store(hadoop_catalog *self, const nl_identifier *identifier, nl_str location, nl_arena *arena, nl_table_store **store)
+{
+    hadoop_store *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    nl_str quoted = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(self->base.name));
+    for (uint32_t i = 0; i < identifier->namespace_count; i++)
+        quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(identifier->namespace_parts[i]));
+    quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(identifier->name));
+    made->base.ops = &store_ops;
+    made->fs = nl_fs_retain(self->fs);
+    made->location = copy_text(location);
+    made->quoted = copy_text(quoted);
+    *store = &made->base;
+    return NULL;
+}
+
+/* ---- folders --------------------------------------------------------------------------------------------------- */
+
+static nl_status namespace_path(const hadoop_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *path)
+{
+    *path = self->warehouse;
+    for (uint32_t i = 0; i < part_count; i++) {
+        NL_TRY(nl_check_path_part(parts[i]));
+        *path = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(*path), NL_STR_ARG(parts[i]));
+    }
+    return NULL;
+}
+
+static nl_status table_path(const hadoop_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *path)
+{
+    nl_str scope;
+    NL_TRY(namespace_path(self, identifier->namespace_parts, identifier->namespace_count, arena, &scope));
+    NL_TRY(nl_check_path_part(identifier->name));
+    *path = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(scope), NL_STR_ARG(identifier->name));
+    return NULL;
+}
+
+typedef struct metadata_search {
+    bool has_metadata;
+} metadata_search;
+
+static nl_status note_metadata_file(void *argument, const nl_file_info *info)
+{
+    metadata_search *search = argument;
+    const nl_str name = nl_path_name(info->path);
+    search->has_metadata = search->has_metadata || (!info->is_directory && (nl_str_ends(name, NL_STR(".metadata.json")) || nl_str_ends(name, NL_STR(".metadata.json.gz"))));
+    return NULL;
+}
+
+/* A folder is a table iff its metadata folder holds a metadata file. */
+static nl_status is_table_folder(nl_fs *fs, nl_arena *arena, nl_str path, bool *is_table)
+{
+    metadata_search search = {0};
+    nl_error *error = nl_fs_list(fs, nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(path)), false, note_metadata_file, &search);
+    if (error && !is_missing(error)) return error;
+    nl_error_free(error);
+    *is_table = search.has_metadata;
+    return NULL;
+}
+
+typedef struct folder_list {
+    nl_arena *arena;
+    nl_list paths; /* nl_str * */
+} folder_list;
+
+static nl_status note_folder(void *argument, const nl_file_info *info)
+{
+    folder_list *list = argument;
+    if (!info->is_directory) return NULL;
+    nl_str *path = NL_NEW(list->arena, nl_str);
+    *path = nl_arena_str(list->arena, info->path);
+    nl_list_add(list->arena, &list->paths, path);
+    return nl_arena_check(list->arena);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return nl_str_compare(**(nl_str *const *)a, **(nl_str *const *)b);
+}
+
+static nl_status schema_not_found(const hadoop_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena)
+{
+    nl_str quoted = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(self->base.name));
+    for (uint32_t i = 0; i < part_count; i++)
+        quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(parts[i]));
+    return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", quoted));
+}
+
+/* The subfolders that are tables (or that are not), by name. A missing folder has none, unless must_exist. */
+static nl_status list_folders(hadoop_catalog *self, const nl_str *parts, uint32_t part_count, bool wants_tables, nl_arena *arena, nl_name_list *list)
+{
+    nl_str path;
+    folder_list folders = {.arena = arena};
+    NL_TRY(namespace_path(self, parts, part_count, arena, &path));
+    nl_error *error = nl_fs_list(self->fs, path, false, note_folder, &folders);
+    if (error && !is_missing(error)) return error;
+    const bool is_absent = error != NULL;
+    nl_error_free(error);
+    if (is_absent && part_count > 0)
+        return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(parts[part_count - 1]));
+    if (folders.paths.count > 1) qsort(folders.paths.items, folders.paths.count, sizeof(void *), compare_paths);
+    list->items = NL_NEW_ARRAY(arena, nl_identifier, folders.paths.count);
+    for (uint32_t i = 0; i < folders.paths.count; i++) {
+        const nl_str folder = *(const nl_str *)folders.paths.items[i];
+        bool is_table = false;
+        NL_TRY(is_table_folder(self->fs, arena, folder, &is_table));
+        if (is_table != wants_tables) continue;
+        nl_str *full = NL_NEW_ARRAY(arena, nl_str, part_count + 1);
+        memcpy(full, parts, part_count * sizeof(*parts));
+        full[part_count] = nl_path_name(folder);
+        list->items[list->count++] = wants_tables ? (nl_identifier){full, part_count, full[part_count]} : (nl_identifier){full, part_count + 1, {0}};
+    }
+    return NULL;
+}
+
+/* ---- the catalog ----------------------------------------------------------------------------------------------- */
+
+static nl_status hadoop_list_namespaces(nl_catalog *catalog, const nl_str *parent, uint32_t parent_count, nl_arena *arena, nl_name_list *list)
+{
+    return list_folders(self_of(catalog), parent, parent_count, false, arena, list);
+}
+
+static nl_status hadoop_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+{
+    return list_folders(self_of(catalog), parts, part_count, true, arena, list);
+}
+
+static nl_status hadoop_namespace_properties(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties,
+                                             uint32_t *property_count)
+{
+    hadoop_catalog *self = self_of(catalog);
+    nl_str path;
+    nl_file_info info;
+    bool is_table = false;
+    NL_TRY(namespace_path(self, parts, part_count, arena, &path));
+    nl_error *error = nl_fs_stat(self->fs, path, &info);
+    if (error && !is_missing(error)) return error;
+    const bool is_absent = error != NULL || !info.is_directory;
+    nl_error_free(error);
+    if (!is_absent) NL_TRY(is_table_folder(self->fs, arena, path, &is_table));
+    if (is_absent || is_table || part_count == 0) return schema_not_found(self, parts, part_count, arena);
+    nl_property *location = NL_NEW(arena, nl_property);
+    *location = (nl_property){NL_STR("location"), path};
+    *properties = location;
+    *property_count = 1;
+    return NULL;
+}
+
+static nl_status hadoop_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
+{
+    hadoop_catalog *self = self_of(catalog);
+    (void)properties;
+    if (property_count > 0)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot create namespace " NL_STR_FMT ": metadata is not supported", NL_STR_ARG(parts[part_count - 1]));
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_str path;
+    nl_status status = namespace_path(self, parts, part_count, arena, &path);
+    if (!status) status = nl_fs_make_directory(self->fs, path);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status count_entry(void *argument, const nl_file_info *info)
+{
+    (void)info;
+    (*(uint64_t *)argument)++;
+    return NULL;
+}
+
+static nl_status drop_namespace_in(hadoop_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, bool *was_dropped)
+{
+    nl_str path;
+    uint64_t entry_count = 0;
+    *was_dropped = false;
+    NL_TRY(namespace_path(self, parts, part_count, arena, &path));
+    nl_error *error = nl_fs_list(self->fs, path, false, count_entry, &entry_count);
+    if (error && is_missing(error)) {
+        nl_error_free(error);
+        return NULL;
+    }
+    if (error) return error;
+    if (entry_count > 0) return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, "Namespace " NL_STR_FMT " is not empty.", NL_STR_ARG(parts[part_count - 1]));
+    NL_TRY(nl_fs_remove_tree(self->fs, path));
+    *was_dropped = true;
+    return NULL;
+}
+
+static nl_status hadoop_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = drop_namespace_in(self_of(catalog), parts, part_count, arena, was_dropped);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status hadoop_update_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count,
+                                         const nl_str *removed, uint32_t removed_count)
+{
+    (void)catalog, (void)set, (void)set_count, (void)removed, (void)removed_count;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot set namespace properties " NL_STR_FMT ": setProperties is not supported", NL_STR_ARG(parts[part_count - 1]));
+}
+
+static nl_status load_table_in(hadoop_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_iceberg_table **table)
+{
+    nl_str path;
+    nl_table_store *store = NULL;
+    NL_TRY(table_path(self, identifier, arena, &path));
+    NL_TRY(new_store(self, identifier, path, arena, &store));
+    const nl_str text = nl_identifier_text(arena, identifier);
+    const nl_str name = nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(self->base.name), NL_STR_ARG(text));
+    NL_TRY(nl_iceberg_table_new(name, self->fs, store, NULL, self->base.memory, table));
+    (*table)->manifest_cache = self->base.manifest_cache;
+    (*table)->environment = self->base.environment;
+    return NULL;
+}
+
+static nl_status hadoop_load_table(nl_catalog *catalog, const nl_identifier *identifier, nl_iceberg_table **table)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = load_table_in(self_of(catalog), identifier, arena, table);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status hadoop_new_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str location, nl_arena *arena, nl_fs **fs, nl_table_store **store,
+                                  nl_str *table_location)
+{
+    hadoop_catalog *self = self_of(catalog);
+    nl_str path;
+    NL_TRY(table_path(self, identifier, arena, &path));
+    if (location.length && !nl_str_equal(location, path))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set a custom location for a path-based table. Expected " NL_STR_FMT " but got " NL_STR_FMT,
+                             NL_STR_ARG(path), NL_STR_ARG(location));
+    NL_TRY(new_store(self, identifier, path, arena, store));
+    *fs = nl_fs_retain(self->fs);
+    *table_location = path;
+    return NULL;
+}
+
+static nl_status drop_table_in(hadoop_catalog *self, const nl_identifier *identifier, nl_arena *arena, bool *was_dropped)
+{
+    nl_str path;
+    NL_TRY(table_path(self, identifier, arena, &path));
+    NL_TRY(is_table_folder(self->fs, arena, path, was_dropped));
+    return *was_dropped ? nl_fs_remove_tree(self->fs, path) : NULL;
+}
+
+/* With or without PURGE: the folder is the table. */
+static nl_status hadoop_drop_table(nl_catalog *catalog, const nl_identifier *identifier, bool is_purge, bool *was_dropped)
+{
+    (void)is_purge;
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = drop_table_in(self_of(catalog), identifier, arena, was_dropped);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status hadoop_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
+{
+    (void)catalog, (void)from, (void)to;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot rename Hadoop tables");
+}
+
+static void hadoop_free(nl_catalog *catalog)
+{
+    hadoop_catalog *self = self_of(catalog);
+    nl_fs_release(self->fs);
+    free((void *)(uintptr_t)self->warehouse.data);
+    nl_catalog_fini(catalog);
+    free(self);
+}
+
+static const nl_catalog_ops hadoop_ops = {
+    .type = "hadoop",
+    .list_namespaces = hadoop_list_namespaces,
+    .create_namespace = hadoop_create_namespace,
+    .drop_namespace = hadoop_drop_namespace,
+    .namespace_properties = hadoop_namespace_properties,
+    .update_namespace = hadoop_update_namespace,
+    .list_tables = hadoop_list_tables,
+    .load_table = hadoop_load_table,
+    .new_table = hadoop_new_table,
+    .drop_table = hadoop_drop_table,
+    .rename_table = hadoop_rename_table,
+    .free = hadoop_free,
+};
+
+/* A relative warehouse means the folder the program was started in: what is written into metadata is absolute. */
+static nl_status absolute_warehouse(nl_str warehouse, nl_str *absolute)
+{
+    while (warehouse.length > 1 && warehouse.data[warehouse.length - 1] == '/')
+        warehouse.length--;
+    const bool has_scheme = nl_str_find(warehouse, NL_STR(":"), 0) != NL_NOT_FOUND;
+    if (warehouse.data[0] == '/' || has_scheme) {
+        *absolute = copy_text(warehouse);
+        return NULL;
+    }
+    char *folder = getcwd(NULL, 0);
+    nl_builder path;
+    nl_builder_init(&path, 1 << 16);
+    nl_append_c(&path, folder ? folder : "");
+    nl_append_char(&path, '/');
+    nl_append(&path, warehouse);
+    free(folder);
+    *absolute = copy_text(nl_builder_str(&path));
+    nl_builder_fini(&path);
+    return NULL;
+}
+
+nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
+                                 nl_catalog **catalog)
+{
+    hadoop_catalog *self = calloc(1, sizeof(*self));
+    if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P("receivedBytes", "0"));
+    nl_status status = nl_catalog_init(&self->base, &hadoop_ops, name, properties, property_count, environment, memory);
+    if (status) {
+        free(self);
+        return status;
+    }
+    const nl_str warehouse = nl_catalog_property(&self->base, "warehouse");
+    if (warehouse.length == 0)
+        status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot initialize HadoopCatalog because warehousePath must not be null or empty");
+    if (!status) status = absolute_warehouse(warehouse, &self->warehouse);
+    if (!status) status = nl_fs_for_path(self->warehouse, &self->fs);
+    if (status) {
+        nl_catalog_fini(&self->base);
+        free((void *)(uintptr_t)self->warehouse.data);
+        free(self);
+        return status;
+    }
+    *catalog = &self->base;
+    return NULL;
+}

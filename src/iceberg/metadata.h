@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/limits.h"
 #include "iceberg/partition.h"
 #include "iceberg/schema.h"
 #include "iceberg/snapshot.h"
@@ -67,7 +68,8 @@ NL_MUST_USE nl_status nl_table_metadata_from_json(const json_t *json, nl_str met
                                                   const nl_table_metadata **metadata);
 const nl_table_metadata *nl_table_metadata_retain(const nl_table_metadata *metadata);
 void nl_table_metadata_release(const nl_table_metadata *metadata); /* NULL is fine */
-/* The same metadata under another file name (after it was written); a new object that shares nothing. */
+/* The same metadata under another file name (after it was written). *named is counted: the same object when the caller
+ * is its only owner, else a copy. */
 NL_MUST_USE nl_status nl_table_metadata_with_file(const nl_table_metadata *metadata, nl_str metadata_file, const nl_table_metadata **named);
 
 /* Java's key order, compact. */

@@ -12,10 +12,10 @@ nl_str nl_snapshot_summary(const nl_snapshot *snapshot, const char *key)
 
 /* ---- Properties ---- */
 
-static nl_status read_properties(nl_arena *arena, const json_t *json, const char *what, nl_str path, const nl_property **properties,
+nl_status nl_properties_from_json(nl_arena *arena, const json_t *json, const char *what, nl_str path, const nl_property **properties,
                                  uint32_t *count)
 {
-    if (!json || json_is_null(json)) return NULL;
+    if (!json || json_is_null(json)) return NULL; /* absent: *properties stays as it was */
     if (!json_is_object(json)) return nl_json_corrupt(path, "%s is not an object", what);
     nl_property *items = NL_NEW_ARRAY(arena, nl_property, json_object_size(json) + 1);
     NL_TRY(nl_arena_check(arena));
@@ -32,7 +32,7 @@ static nl_status read_properties(nl_arena *arena, const json_t *json, const char
     return NULL;
 }
 
-static const nl_property *copy_properties(nl_arena *arena, const nl_property *properties, uint32_t count)
+const nl_property *nl_properties_copy(nl_arena *arena, const nl_property *properties, uint32_t count)
 {
     nl_property *items = NL_NEW_ARRAY(arena, nl_property, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++)
@@ -55,7 +55,7 @@ static nl_status read_summary(nl_arena *arena, const json_t *json, nl_str path, 
 {
     const nl_property *all = NULL;
     uint32_t count = 0;
-    NL_TRY(read_properties(arena, json_object_get(json, "summary"), "summary", path, &all, &count));
+    NL_TRY(nl_properties_from_json(arena, json_object_get(json, "summary"), "summary", path, &all, &count));
     nl_property *rest = NL_NEW_ARRAY(arena, nl_property, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (nl_str_is(all[i].key, "operation")) snapshot->operation = all[i].value;
@@ -114,7 +114,7 @@ nl_snapshot nl_snapshot_copy(nl_arena *arena, const nl_snapshot *snapshot)
     copy.manifest_list = nl_arena_str(arena, snapshot->manifest_list);
     copy.operation = nl_arena_str(arena, snapshot->operation);
     copy.key_id = nl_arena_str(arena, snapshot->key_id);
-    copy.summary = copy_properties(arena, snapshot->summary, snapshot->summary_count);
+    copy.summary = nl_properties_copy(arena, snapshot->summary, snapshot->summary_count);
     nl_str *manifests = NL_NEW_ARRAY(arena, nl_str, (size_t)snapshot->manifest_count + 1);
     for (uint32_t i = 0; i < snapshot->manifest_count; i++)
         manifests[i] = nl_arena_str(arena, snapshot->manifests[i]);
@@ -219,7 +219,7 @@ static nl_status read_blob(nl_arena *arena, const json_t *json, nl_str path, nl_
     NL_TRY(nl_json_array(json, "fields", path, &fields));
     NL_TRY(nl_json_int32_list(arena, fields, "fields", path, &blob->fields, &blob->field_count));
     blob->type = nl_arena_str(arena, blob->type);
-    return read_properties(arena, json_object_get(json, "properties"), "properties", path, &blob->properties, &blob->property_count);
+    return nl_properties_from_json(arena, json_object_get(json, "properties"), "properties", path, &blob->properties, &blob->property_count);
 }
 
 nl_status nl_statistics_file_from_json(nl_arena *arena, const json_t *json, nl_str path, nl_statistics_file *file)
@@ -257,7 +257,7 @@ nl_statistics_file nl_statistics_file_copy(nl_arena *arena, const nl_statistics_
         items[i] = *blob;
         items[i].type = nl_arena_str(arena, blob->type);
         items[i].fields = fields;
-        items[i].properties = copy_properties(arena, blob->properties, blob->property_count);
+        items[i].properties = nl_properties_copy(arena, blob->properties, blob->property_count);
     }
     copy.blobs = items;
     copy.path = nl_arena_str(arena, file->path);

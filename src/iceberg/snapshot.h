@@ -12,6 +12,11 @@ typedef struct nl_property {
     nl_str value;
 } nl_property;
 
+/* From a JSON object of strings; an absent or null one leaves the out-parameters alone. `what` names it in errors. */
+NL_MUST_USE nl_status nl_properties_from_json(nl_arena *arena, const json_t *json, const char *what, nl_str path, const nl_property **properties,
+                                              uint32_t *count);
+const nl_property *nl_properties_copy(nl_arena *arena, const nl_property *properties, uint32_t count); /* deep */
+
 typedef struct nl_snapshot {
     int64_t snapshot_id;
     int64_t parent_id;        /* NL_NONE: none */

@@ -17,3 +17,9 @@
 #define NL_ZONE_NAME_BYTES_MAX      255u                 /* a file name below the zone folder                        */
 #define NL_ZONE_FILE_BYTES_MAX      (1 << 20)            /* the largest TZif file has some thousand bytes            */
 #define NL_POOL_THREADS_MAX         256u                 /* more threads than that only wait for each other          */
+#define NL_COALESCE_GAP_BYTES       (64u << 10)          /* reading this much for nothing is cheaper than a request   */
+#define NL_COALESCE_BYTES_MAX       (8u << 20)           /* one slice that is kept keeps its whole request            */
+#define NL_OUTPUT_BUFFER_BYTES      (64u << 10)          /* small writes are gathered to this                        */
+#define NL_FOLDER_DEPTH_MAX         64u                  /* a descriptor is held per level; links may form circles    */
+#define NL_PATH_BYTES_MAX           4096u                /* PATH_MAX of Linux                                        */
+#define NL_MEMORY_FILE_BYTES_MAX    (1u << 30)           /* files of the in-memory file system, which tests use        */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/limits.h"
+#include "base/process.h"
 
 #define BUFFER_ALIGNMENT 64u
 
@@ -55,6 +55,30 @@ void nl_memory_release(nl_memory *memory)
     }
 }
 
+#ifdef NL_FAULTS
+static bool is_refused_on_purpose(void)
+{
+    _Atomic uint64_t *left = &nl_process_state.charges_until_refusal;
+    if (NL_LIKELY(atomic_load_explicit(left, memory_order_relaxed) == 0)) return false;
+    return atomic_fetch_sub_explicit(left, 1, memory_order_relaxed) == 1;
+}
+
+void nl_memory_fail_charge(uint64_t n)
+{
+    atomic_store(&nl_process_state.charges_until_refusal, n);
+}
+#else
+static inline bool is_refused_on_purpose(void)
+{
+    return false;
+}
+
+void nl_memory_fail_charge(uint64_t n)
+{
+    (void)n;
+}
+#endif
+
 static bool charge_level(nl_memory *memory, size_t bytes)
 {
     size_t used = atomic_load_explicit(&memory->used_bytes, memory_order_relaxed);
@@ -72,6 +96,7 @@ static bool charge_level(nl_memory *memory, size_t bytes)
 
 bool nl_memory_try_charge(nl_memory *memory, size_t bytes)
 {
+    if (is_refused_on_purpose()) return false;
     for (nl_memory *level = memory; level != NULL; level = level->parent) {
         if (charge_level(level, bytes)) continue;
         for (nl_memory *paid = memory; paid != level; paid = paid->parent)

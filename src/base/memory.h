@@ -16,6 +16,8 @@ nl_memory *nl_memory_retain(nl_memory *memory);
 void nl_memory_release(nl_memory *memory);
 bool nl_memory_try_charge(nl_memory *memory, size_t bytes); /* all levels or none; NULL memory always agrees */
 void nl_memory_discharge(nl_memory *memory, size_t bytes);
+/* For tests: the n-th charge in this process from now on is refused, whoever asks (0: none). With NL_FAULTS only. */
+void nl_memory_fail_charge(uint64_t n);
 size_t nl_memory_used(const nl_memory *memory);
 size_t nl_memory_peak(const nl_memory *memory);
 size_t nl_memory_limit(const nl_memory *memory);
@@ -43,7 +45,8 @@ typedef struct nl_buffer {
 
 /* Zeroed when is_zeroed. Fails: UNABLE_TO_ACQUIRE_MEMORY. */
 NL_MUST_USE nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl_buffer **buffer);
-/* Wraps foreign bytes (a mapped file, an Arrow import); release(buffer) is called at the last release. */
+/* Wraps foreign bytes (a mapped file, an Arrow import); release(buffer) is called at the last release.
+ * NULL when the system has no memory for the head; the bytes then stay the caller's. */
 nl_buffer *nl_buffer_wrap(const void *data, size_t size_bytes, void (*release)(nl_buffer *), void *owner);
 nl_buffer *nl_buffer_retain(nl_buffer *buffer); /* NULL gives NULL */
 void nl_buffer_release(nl_buffer *buffer);      /* NULL is fine    */

@@ -41,9 +41,8 @@ typedef struct nl_parquet_read_options {
     void *argument;
     bool flattens_dictionaries;         /* never give DICTIONARY vectors                                           */
     uint32_t dictionary_values_max;     /* fixed-width columns with more values come FLAT; 0: the default (4096)   */
-    uint64_t read_block_bytes;          /* bytes per request and column; 0: the default (4 MiB)                    */
+    uint64_t read_block_bytes;          /* bytes per request and column; 0: 512 KiB of local files, 4 MiB of others */
     bool skips_checksums;               /* page CRCs are verified unless set                                       */
-    bool rebases_legacy_dates;          /* dates and timestamps of Spark 2 files: Julian to Gregorian              */
 } nl_parquet_read_options;
 
 /* Maps the file to `wanted` (a STRUCT; borrowed, outlives the reader and its vectors). file: borrowed, outlives the
@@ -114,7 +113,7 @@ typedef struct nl_parquet_bounds { /* values have the wanted field's type and li
 } nl_parquet_bounds;
 /* From the row group's statistics. Unusable ones (INT96, old order of bytes, NaN) give has_min == has_max == false. */
 NL_MUST_USE nl_status nl_parquet_chunk_bounds(const nl_parquet_reader *reader, uint32_t row_group, uint32_t leaf, nl_arena *arena, nl_parquet_bounds *bounds);
-/* From the page index, which is read on demand and kept. *page_count is 0 when the file has none. */
+/* From the page index, which is read anew by each call. *page_count is 0 when the file has none. */
 NL_MUST_USE nl_status nl_parquet_page_bounds(nl_parquet_reader *reader, uint32_t row_group, uint32_t leaf, nl_arena *arena,
                                              nl_parquet_bounds **pages, uint32_t *page_count);
 /* Whether the Bloom filter rules `value` (non-null, of the wanted type) out: *may_contain is true without a filter. */

@@ -90,7 +90,7 @@ static nl_status assemble_window(const nl_map_node *node, nl_leaf_part *part, ui
         vector->values_buffer = nl_buffer_retain(window->values);
     } else {
         NL_TRY(nl_buffer_new(memory, (size_t)slot_count * width, true, &vector->values_buffer));
-        if (window->value_count > 0) nl_spread(window->values->data, width, bits, 0, slot_count, vector->values_buffer->data);
+        if (window->value_count > 0) nl_spread_values(window->values->data, width, bits, 0, slot_count, vector->values_buffer->data);
     }
     vector->values = vector->values_buffer->data;
     vector->heap = nl_heap_retain(window->heap);

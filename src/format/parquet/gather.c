@@ -14,7 +14,7 @@ GATHER_LOOP(gather_4, uint32_t)
 GATHER_LOOP(gather_8, uint64_t)
 GATHER_LOOP(gather_16, bytes16)
 
-void nl_gather(const void *values, uint32_t value_bytes, const uint32_t *indices, uint32_t count, void *out)
+void nl_gather_values(const void *values, uint32_t value_bytes, const uint32_t *indices, uint32_t count, void *out)
 {
     switch (value_bytes) {
     case 1: gather_1(values, indices, count, out); return;
@@ -43,7 +43,7 @@ SPREAD_LOOP(spread_4, uint32_t)
 SPREAD_LOOP(spread_8, uint64_t)
 SPREAD_LOOP(spread_16, bytes16)
 
-void nl_spread(const void *dense, uint32_t value_bytes, const uint8_t *bits, uint32_t start, uint32_t count, void *out)
+void nl_spread_values(const void *dense, uint32_t value_bytes, const uint8_t *bits, uint32_t start, uint32_t count, void *out)
 {
     uint8_t *target = (uint8_t *)out + (size_t)start * value_bytes;
     switch (value_bytes) {

@@ -409,7 +409,7 @@ nl_status nl_leaf_read_values(nl_leaf_cursor *cursor, uint32_t count, nl_heap **
     if (!cursor->is_dictionary_page) return nl_convert_read(&cursor->leaf->conversion, &cursor->values, count, *heap, scratch_stored(cursor), out);
     uint32_t *indices = scratch_indices(cursor);
     NL_TRY(nl_values_read_indices(&cursor->values, count, cursor->dictionary->vector.length, indices));
-    nl_gather(cursor->dictionary->vector.values, cursor->leaf->conversion.out_bytes, indices, count, out);
+    nl_gather_values(cursor->dictionary->vector.values, cursor->leaf->conversion.out_bytes, indices, count, out);
     return NULL;
 }
 
@@ -424,7 +424,7 @@ static nl_status codes_to_values(nl_leaf_cursor *cursor, nl_leaf_sink *sink)
         NL_TRY(nl_heap_keep(sink->heap, dictionary->heap));
     }
     if (dictionary->length > 0) {
-        nl_gather(dictionary->values, width, (const uint32_t *)(const void *)sink->codes->data, sink->row_count, sink->values->data);
+        nl_gather_values(dictionary->values, width, (const uint32_t *)(const void *)sink->codes->data, sink->row_count, sink->values->data);
         for (uint32_t row = 0; sink->null_count > 0 && row < sink->row_count; row++) {
             if (!nl_bit_get(sink->validity->data, row)) memset(sink->values->data + (size_t)row * width, 0, width);
         }
@@ -448,7 +448,7 @@ static nl_status read_codes(nl_leaf_cursor *cursor, uint32_t count, uint32_t pre
     if (present == count) return nl_values_read_indices(&cursor->values, count, length, codes + sink->row_count);
     uint32_t *dense = (uint32_t *)(void *)scratch_dense(cursor);
     NL_TRY(nl_values_read_indices(&cursor->values, present, length, dense));
-    nl_spread(dense, sizeof(uint32_t), sink->validity->data, sink->row_count, count, codes);
+    nl_spread_values(dense, sizeof(uint32_t), sink->validity->data, sink->row_count, count, codes);
     return NULL;
 }
 
@@ -468,7 +468,7 @@ static nl_status read_part(nl_leaf_cursor *cursor, uint32_t count, nl_leaf_sink 
             NL_TRY(nl_leaf_read_values(cursor, count, &sink->heap, sink->values->data + (size_t)sink->row_count * width));
         } else {
             NL_TRY(nl_leaf_read_values(cursor, present, &sink->heap, scratch_dense(cursor)));
-            nl_spread(scratch_dense(cursor), width, sink->validity->data, sink->row_count, count, sink->values->data);
+            nl_spread_values(scratch_dense(cursor), width, sink->validity->data, sink->row_count, count, sink->values->data);
         }
     }
     sink->null_count += count - present;

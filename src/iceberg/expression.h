@@ -1,7 +1,8 @@
 /* iceberg/expression.h - predicates on columns for pruning: files by partition values and bounds, manifests by summaries.
  *
- * Bound to field ids. Immutable, in the arena they were made in. Source: Iceberg spec, "Scan Planning"; the evaluators
- * are Java's inclusive and strict metrics evaluators and projections.
+ * Bound to field ids. Immutable, in the arena they were made in. Comparisons do not hold for null, except NEQ and
+ * NOT_IN, which do (as in Iceberg): whoever translates SQL conjoins NOT_NULL with them. Source: Iceberg spec, "Scan
+ * Planning"; the evaluators are Java's inclusive and strict metrics evaluators and projections.
  */
 #pragma once
 

@@ -17,8 +17,9 @@ typedef enum nl_datetime_use {
 
 typedef struct nl_datetime_pattern nl_datetime_pattern;
 
-/* *compiled lives in the arena. Fails: INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER, .LENGTH, .SECONDS_FRACTION;
- * INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION, .DATETIME_WEEK_BASED_PATTERN. */
+/* *compiled lives in the arena. Fails: INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER, .LENGTH;
+ * INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION, .DATETIME_WEEK_BASED_PATTERN; NILAS_ILLEGAL_ARGUMENT
+ * with java.time's own words for the rest. */
 NL_MUST_USE nl_status nl_datetime_compile(nl_str pattern, nl_datetime_use use, nl_arena *arena,
                                           const nl_datetime_pattern **compiled);
 bool nl_datetime_has_zone(const nl_datetime_pattern *pattern); /* any of V z O X x Z */

@@ -466,7 +466,7 @@ static void test_dates_have_no_time_and_no_zone(void **state)
     assert_null(nl_datetime_format_date(compile("dd.MM.yyyy[ HH][XXX]", NL_DATETIME_FORMAT), 0, &out));
     assert_string_equal(nl_builder_c(&out), "01.01.1970");
     nl_status status = nl_datetime_format_date(compile("HH", NL_DATETIME_FORMAT), 0, &out);
-    assert_string_equal(nl_error_message(status), "Unsupported field: HourOfDay");
+    assert_string_equal(nl_error_param(status, "message"), "Unsupported field: HourOfDay");
     nl_error_free(status);
     nl_builder_fini(&out);
     int32_t days;

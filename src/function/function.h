@@ -75,9 +75,14 @@ typedef struct nl_bind {                   /* what nl_function_bind hands to a r
     const nl_eval_confs *confs;
     nl_str name;                           /* as written in the query                                       */
     uint32_t argument_count;
-    const nl_type **argument_types;        /* in: as given (after signature coercion); out: what they must be cast to */
-    const bool *argument_nullable;
-    const nl_value *const *constants;      /* constants[i]: the foldable argument's value (already cast), or NULL */
+    /* For the caller: the types as given; a lambda's is its body's type (NULL while unknown). For a row's bind(): after
+     * signature coercion; it may change them further. They end up in the bound function: cast the arguments to those. */
+    const nl_type **argument_types;
+    const bool *argument_nullable;         /* NULL: all are */
+    /* constants[i]: the foldable argument's value, or NULL. The caller gives them as they are; a row's bind() sees them
+     * cast to the signature's types. constants itself may be NULL: nothing is constant. */
+    const nl_value *const *constants;
+    const bool *is_literal;                /* written as a literal (decimals with literal integers are narrower); NULL: constants are */
     const nl_lambda *const *lambdas;       /* or NULL entries                                               */
     nl_str (*argument_sql)(const struct nl_bind *bind, uint32_t i); /* pretty text of an argument, for error parameters */
     const void *argument_sql_context;
@@ -115,10 +120,12 @@ struct nl_function_row {
     const char *doc;       /* one line of our own words */
     /* Alternatives tried in order, exact match before implicit casts: "(string, int [, int]) -> string | (binary, int
      * [, int]) -> binary". Words: type names; decimal (any); numeric, integral, string, any; T, U, K, V variables
-     * (array<T>, map<K,V>); `T...` repeats; `lambda(T) -> U`, `lambda(T, int) -> U`. Result `?` is set by bind. */
+     * (array<T>, map<K,V>); `a/b` either; `T...` repeats; `lambda(T) -> U`, `lambda(T, int) -> U`. Result `?` is set by bind. */
     const char *signature;
     nl_null_handling nulls;
-    bool is_dense;         /* NULL_IN_NULL_OUT kernel that cannot fail and may be run on null rows' zero slots too */
+    bool is_dense;         /* NULL_IN_NULL_OUT kernel that may be run on null rows' zero slots too; it looks at the
+                              arguments' validity itself before it raises anything */
+    bool keeps_non_null;   /* non-null arguments never give null: the result is nullable only when an argument is */
     bool is_nondeterministic;
     bool can_fail;
     bool is_internal;      /* helpers of the analyzer are not shown */
@@ -132,7 +139,8 @@ struct nl_function_row {
     nl_function_example examples[4];
 };
 
-/* The rows of a name (aliases included, any case), or 0. */
+/* The rows of a name (aliases included, any case), or 0. Operators are found by their symbols: "+", "<=>", "div", "||";
+ * unary ones are "negative" (-), "positive" (+), "~". */
 uint32_t nl_function_find(nl_str name, const nl_function_row *const **rows);
 const nl_function_row *nl_function_at(uint32_t i); /* all rows, by name; NULL past the end */
 

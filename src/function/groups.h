@@ -1,0 +1,20 @@
+/* function/groups.h - the list of row arrays. A new file with rows adds its name here and exports nl_functions_NAME. */
+#pragma once
+
+#include "function/kernel.h"
+
+#define NL_FUNCTION_GROUPS(G) \
+    G(arithmetic)             \
+    G(comparison)             \
+    G(special)                \
+    G(concat)                 \
+    G(basic_aggregates)       \
+    G(first_aggregates)       \
+    G(ranking)
+
+#define G(name) extern const nl_function_group nl_functions_##name;
+NL_FUNCTION_GROUPS(G)
+#undef G
+
+#define NL_DEFINE_FUNCTION_GROUP(name, array) \
+    const nl_function_group nl_functions_##name = {.rows = (array), .count = NL_COUNT(array)}

@@ -30,7 +30,7 @@ typedef enum nl_json_event {
 
 typedef struct nl_json_options { /* zero: strict JSON. Spark's readers start with single quotes and non-numeric numbers allowed */
     bool allows_single_quotes;
-    bool allows_comments;               /* C and C++ comments, and # to the end of the line is not one */
+    bool allows_comments;               /* as in C: slash-star … star-slash, and two slashes to the end of the line */
     bool allows_unquoted_names;
     bool allows_leading_zeros;
     bool allows_non_numeric_numbers;

@@ -280,7 +280,7 @@ static nl_status read_partition(reader *reading, const nl_slot *slot, nl_cursor 
         entry->partition_index = index;
         return NULL;
     }
-    const nl_value *tuple;
+    const nl_value *tuple = NULL;
     nl_cursor tuple_cursor = *in;
     tuple_cursor.offset = start;
     NL_TRY(decode_tuple(reading, &tuple_cursor, &tuple));

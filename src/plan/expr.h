@@ -147,6 +147,8 @@ NL_MUST_USE nl_status nl_expr_call_named(nl_arena *arena, const nl_eval_confs *c
 /* A rewrite, bottom up: visit returns its argument or a replacement. */
 typedef nl_status (*nl_expr_rewrite_fn)(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result);
 NL_MUST_USE nl_status nl_expr_rewrite(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context, const nl_expr **result);
+/* The node with its direct parts (children, filter, keys, window) replaced by visit's answers; for rewrites from the top. */
+NL_MUST_USE nl_status nl_expr_map_parts(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context, const nl_expr **result);
 /* Calls visit for every node, parents first; stops when visit returns false. Subquery plans are not entered. */
 bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context);
 bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ignored */

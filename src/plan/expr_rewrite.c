@@ -5,6 +5,7 @@ typedef struct rewrite {
     nl_arena *arena;
     nl_expr_rewrite_fn visit;
     void *context;
+    bool is_deep; /* visit the parts' own parts first */
 } rewrite;
 
 static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_expr **result);
@@ -73,7 +74,7 @@ static bool has_call_parts(const nl_expr *expr)
     return expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW;
 }
 
-static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_expr **result)
+static nl_status map_parts(const rewrite *r, const nl_expr *expr, const nl_expr **result)
 {
     nl_expr changed = *expr;
     NL_TRY(rewrite_all(r, expr->children, expr->child_count, &changed.children));
@@ -85,20 +86,34 @@ static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_exp
         is_changed = is_changed || changed.filter != expr->filter || changed.within_group != expr->within_group ||
                      changed.window != expr->window;
     }
-    const nl_expr *current = expr;
-    if (is_changed) {
-        nl_expr *copy = NL_NEW(r->arena, nl_expr);
-        *copy = changed;
-        current = copy;
-    }
+    *result = expr;
+    if (!is_changed) return NULL;
+    nl_expr *copy = NL_NEW(r->arena, nl_expr);
+    *copy = changed;
+    *result = copy;
+    return NULL;
+}
+
+static nl_status rewrite_one(const rewrite *r, const nl_expr *expr, const nl_expr **result)
+{
+    if (!r->is_deep) return r->visit(r->context, r->arena, expr, result);
+    const nl_expr *current = NULL;
+    NL_TRY(map_parts(r, expr, &current));
     return r->visit(r->context, r->arena, current, result);
 }
 
 nl_status nl_expr_rewrite(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context,
                           const nl_expr **result)
 {
-    const rewrite r = {.arena = arena, .visit = visit, .context = context};
+    const rewrite r = {.arena = arena, .visit = visit, .context = context, .is_deep = true};
     return rewrite_one(&r, expr, result);
+}
+
+nl_status nl_expr_map_parts(nl_arena *arena, const nl_expr *expr, nl_expr_rewrite_fn visit, void *context,
+                            const nl_expr **result)
+{
+    const rewrite r = {.arena = arena, .visit = visit, .context = context};
+    return map_parts(&r, expr, result);
 }
 
 bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context)

@@ -1,0 +1,271 @@
+/* plan/analyzer/analyzer.h - what the analyzer's files share. Private to src/plan.
+ *
+ * One pass: a query is resolved from its FROM upwards. A scope says which names an expression can see; an environment
+ * says which text it stands in, which CTEs are known and which namespace a view gives to unqualified tables.
+ */
+#pragma once
+
+#include "plan/plan.h"
+#include "sql/ast.h"
+#include "sql/parser.h"
+
+#define NL_VIEW_DEPTH_MAX 100u /* spark.sql.view.maxNestedViewDepth */
+#define NL_TEXT_BYTES_MAX (16u << 20)
+
+/* A WITH entry: analyzed once; each use is a CTE_REF until the query that declares it is complete. */
+typedef struct nl_an_cte {
+    struct nl_an_cte *next; /* the one declared before, then those of enclosing queries */
+    nl_str name;
+    uint32_t id;
+    const nl_logical *definition;
+    uint32_t use_count;
+} nl_an_cte;
+
+typedef struct nl_env {
+    nl_plan_context *context;
+    nl_str text;                   /* of the statement, or of the view being expanded */
+    const nl_str *namespace_parts; /* a view's namespace; NULL: the session's         */
+    uint32_t namespace_count;
+    nl_an_cte *ctes;
+    uint32_t view_depth;
+    const nl_logical *pipe_input;  /* what NL_AST_RELATION_PIPE stands for */
+} nl_env;
+
+typedef struct nl_column_set {
+    const nl_column *columns;
+    uint32_t count;
+} nl_column_set;
+
+/* One element of a SELECT list, after stars are expanded. */
+typedef struct nl_item {
+    const nl_ast_expr *ast; /* NULL: came from a star */
+    const nl_expr *expr;    /* NULL: output `generated` of the list's generator */
+    nl_str name;
+    nl_column_id id;        /* of its output column */
+    nl_str comment;
+    const nl_str *qualifier;
+    uint32_t qualifier_count;
+    bool has_alias;
+    bool is_plain;          /* just a column of the input, whose id it keeps */
+    bool is_generated;
+    uint32_t level;         /* lateral aliases: 1 + the highest level of the items it names; else 0 */
+} nl_item;
+
+typedef struct nl_items {
+    nl_item *list;
+    uint32_t count, capacity;
+} nl_items;
+
+/* A generator of the SELECT list: becomes a GENERATE node below the projection. */
+typedef struct nl_select_generator {
+    const nl_bound_function *function;
+    const nl_expr *const *arguments;
+    uint32_t argument_count;
+    bool is_outer;
+    const nl_column *columns;
+    uint32_t column_count;
+} nl_select_generator;
+
+typedef struct nl_lambda_frame {
+    const struct nl_lambda_frame *outer;
+    const nl_ast_idents *names;
+    const nl_column_id *ids;
+    const nl_type *const *types;
+    const bool *nullable;
+} nl_lambda_frame;
+
+typedef enum nl_clause {
+    NL_CLAUSE_SELECT,
+    NL_CLAUSE_WHERE,
+    NL_CLAUSE_JOIN,
+    NL_CLAUSE_GROUP_BY,
+    NL_CLAUSE_HAVING,
+    NL_CLAUSE_ORDER_BY,
+    NL_CLAUSE_VALUES,
+    NL_CLAUSE_OTHER
+} nl_clause;
+
+#define NL_SCOPE_SETS 3
+
+/* What an expression can see. Sets are tried in order, then lateral aliases, then the enclosing scope. */
+typedef struct nl_scope nl_scope;
+struct nl_scope {
+    nl_env *env;
+    nl_scope *outer;                  /* the enclosing query's; NULL at the top */
+    nl_column_set sets[NL_SCOPE_SETS];
+    uint32_t set_count;
+    nl_clause clause;
+    nl_items *aliases;                /* items that may be referred to by name: lateral aliases, GROUP BY aliases */
+    bool are_aliases_inlined;         /* GROUP BY: a reference becomes the item's expression */
+    uint32_t level;                   /* out: highest level of the lateral aliases met, plus one; 0: none */
+    const nl_lambda_frame *lambda;
+    const nl_ast_named_windows *windows;
+    const nl_ast_named_windows *more_windows; /* of the query's organization */
+    uint32_t aggregate_depth;         /* inside an aggregate function's arguments */
+    uint32_t window_depth;
+    nl_select_generator *generators;  /* where a top-level generator of a SELECT list goes */
+    uint32_t depth;
+};
+
+static inline nl_arena *nl_scope_arena(const nl_scope *scope)
+{
+    return scope->env->context->arena;
+}
+static inline const nl_eval_confs *nl_scope_confs(const nl_scope *scope)
+{
+    return scope->env->context->confs;
+}
+static inline nl_cast_mode nl_scope_cast_mode(const nl_scope *scope)
+{
+    return scope->env->context->confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
+}
+static inline nl_span nl_span_of(nl_ast_range range)
+{
+    return (nl_span){range.start, range.stop};
+}
+
+/* ---- texts (text.c) ---- */
+nl_str nl_quote_name(nl_arena *arena, nl_str name);                                /* `a`           */
+nl_str nl_quote_names(nl_arena *arena, const nl_str *parts, uint32_t part_count);  /* `a`.`b`       */
+nl_str nl_quote_expr(nl_arena *arena, const nl_expr *expr);                        /* "(a + 1)"     */
+nl_str nl_quote_type(nl_arena *arena, const nl_type *type);                        /* "INT"         */
+nl_str nl_join_texts(nl_arena *arena, const nl_str *texts, uint32_t count, const char *separator);
+nl_str nl_column_full_name(nl_arena *arena, const nl_column *column);              /* `t`.`a`       */
+nl_str nl_attribute_text(nl_arena *arena, const nl_expr *expr, const nl_scope *scope); /* "sum(t.a)": not pretty */
+const char *nl_position_word(uint32_t i);                                          /* "first" …     */
+
+/* ---- names (name.c, suggest.c) ---- */
+bool nl_names_equal(const nl_scope *scope, nl_str a, nl_str b);
+NL_MUST_USE nl_status nl_resolve_name(nl_scope *scope, const nl_str *parts, uint32_t part_count, nl_ast_range range, const nl_expr **result);
+/* *found NULL when there is no such column; ambiguity is an error. matched_parts: how many parts name the column. */
+NL_MUST_USE nl_status nl_find_column(const nl_scope *scope, nl_column_set set, const nl_str *parts, uint32_t part_count,
+                                     const nl_column **found, uint32_t *matched_parts);
+NL_MUST_USE nl_status nl_extract_field(nl_scope *scope, const nl_expr *base, nl_str field, const nl_expr **result);
+NL_MUST_USE nl_status nl_raise_unresolved(const nl_scope *scope, const nl_str *parts, uint32_t part_count);
+/* Names like `parts` among the columns, best first, at most five: "`a`, `b`"; empty when there are none. */
+nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_count, const nl_column *columns, uint32_t count);
+/* A name's parts, IDENTIFIER(…) evaluated. */
+NL_MUST_USE nl_status nl_name_parts(nl_scope *scope, const nl_ast_name *name, const nl_str **parts, uint32_t *part_count);
+
+/* ---- expressions (expression.c and friends) ---- */
+NL_MUST_USE nl_status nl_resolve_expr(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_exprs(nl_scope *scope, const nl_ast_exprs *list, const nl_expr *const **result);
+NL_MUST_USE nl_status nl_resolve_literal(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_make_literal(nl_scope *scope, const nl_value *value, nl_span span, const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, bool is_row,
+                                        const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *type, nl_cast_mode mode, const nl_expr **result);
+/* Conditional forms. exprs have different types still; *is_special false: not one of these names. */
+NL_MUST_USE nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_special,
+                                      const nl_expr **result);
+NL_MUST_USE nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t count, const nl_pretty *pretty,
+                                   const nl_expr **result);
+/* A call of a scalar function by name, arguments cast; pretty set as Spark prints the call. */
+NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
+typedef struct nl_bind_flags {
+    bool is_distinct, ignore_nulls;
+} nl_bind_flags;
+/* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */
+NL_MUST_USE nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
+                                       const nl_bound_function **bound, const nl_expr **cast);
+const nl_pretty *nl_pretty_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count);
+/* "name(\1, \1)" */
+nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);
+NL_MUST_USE nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *call, const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items, const nl_sort_key **keys);
+NL_MUST_USE nl_status nl_resolve_lambda_call(nl_scope *scope, const nl_ast_expr *ast, nl_str name, const nl_expr **result);
+NL_MUST_USE nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+/* A boolean condition: FILTER_NOT_BOOLEAN otherwise; aggregates, windows and generators refused. */
+NL_MUST_USE nl_status nl_resolve_condition(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+/* A foldable expression's value; *value NULL when it is not foldable. */
+NL_MUST_USE nl_status nl_fold(nl_scope *scope, const nl_expr *expr, const nl_value **value);
+NL_MUST_USE nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_value **value);
+NL_MUST_USE nl_status nl_make_generator(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count,
+                                        nl_select_generator *generator);
+const nl_logical *nl_generator_plan(nl_arena *arena, const nl_select_generator *generator, const nl_logical *child);
+/* The columns of enclosing queries that the plan mentions (const nl_expr *, one per column). */
+void nl_plan_outer_columns(nl_arena *arena, const nl_logical *plan, nl_list *found);
+
+/* ---- SELECT (items.c, group.c, select.c, order.c) ---- */
+void nl_items_add(nl_arena *arena, nl_items *items, nl_item item);
+NL_MUST_USE nl_status nl_resolve_items(nl_scope *scope, const nl_ast_exprs *list, nl_items *items, nl_list *generators);
+/* Columns that a star stands for, as expressions with names, added to items. */
+NL_MUST_USE nl_status nl_expand_star(nl_scope *scope, const nl_ast_expr *star, nl_items *items);
+nl_str nl_item_name(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *expr);
+const nl_column *nl_items_columns(nl_arena *arena, const nl_items *items);
+
+typedef struct nl_grouping {
+    const nl_expr *const *keys;
+    uint32_t key_count;
+    const uint64_t *sets; /* NULL: plain GROUP BY */
+    uint32_t set_count;
+    bool is_grouped;      /* a GROUP BY was written */
+} nl_grouping;
+NL_MUST_USE nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, nl_items *items, nl_grouping *grouping);
+
+/* An aggregation being built: expressions over the input are rewritten to ones over its outputs. */
+typedef struct nl_aggregation {
+    nl_scope *scope;
+    nl_grouping grouping;
+    nl_column *key_columns;
+    nl_list aggregates;        /* const nl_expr * */
+    nl_list aggregate_columns; /* nl_column *     */
+    nl_column_id grouping_id;
+    nl_column_set input;
+} nl_aggregation;
+void nl_aggregation_start(nl_aggregation *aggregation, nl_scope *scope, const nl_grouping *grouping, nl_column_set input);
+NL_MUST_USE nl_status nl_aggregation_rewrite(nl_aggregation *aggregation, const nl_expr *expr, const nl_expr **result);
+const nl_logical *nl_aggregation_plan(nl_aggregation *aggregation, const nl_logical *child);
+
+/* Windows: takes WINDOW expressions out of expr and puts columns in their place. */
+typedef struct nl_windows {
+    nl_plan_context *context;
+    nl_list exprs;   /* const nl_expr *  */
+    nl_list columns; /* nl_column *      */
+} nl_windows;
+NL_MUST_USE nl_status nl_windows_extract(nl_windows *windows, const nl_expr *expr, const nl_expr **result);
+const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child);
+
+NL_MUST_USE nl_status nl_analyze_select(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_ast_select *select,
+                                        const nl_ast_organization *organization, const nl_logical **plan);
+/* ORDER BY, LIMIT … over a finished plan (set operations, VALUES, subqueries). */
+NL_MUST_USE nl_status nl_apply_organization(nl_scope *scope, const nl_ast_organization *organization, const nl_logical *child,
+                                            const nl_logical **plan);
+/* Keys of ORDER BY: ordinals, ALL; output: what ordinals count. */
+NL_MUST_USE nl_status nl_resolve_order_by(nl_scope *scope, const nl_ast_sort_items *items, nl_column_set output, nl_sort_key **keys,
+                                          uint32_t *key_count);
+NL_MUST_USE nl_status nl_apply_limit(nl_scope *scope, const nl_ast_organization *organization, const nl_logical *child,
+                                     const nl_logical **plan);
+bool nl_organization_sorts(const nl_ast_organization *organization);
+
+/* ---- queries and relations ---- */
+NL_MUST_USE nl_status nl_analyze_query_in(nl_env *env, nl_scope *outer, const nl_ast_query *query, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_term(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_ast_organization *organization,
+                                      const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_relation(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_join(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name, const nl_ast_time_travel *travel,
+                                       nl_ast_range range, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_values(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_table_function(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_lateral_view(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_pivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_unpivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_set(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_logical **plan);
+NL_MUST_USE nl_status nl_make_set(nl_env *env, nl_ast_range range, nl_ast_set_operator op, nl_ast_set_quantifier quantifier,
+                                  const nl_logical *left, const nl_logical *right, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_sample(nl_env *env, const nl_ast_sample *sample, const nl_logical *child, const nl_logical **plan);
+/* WITH: *inner is env with the definitions; afterwards nl_finish_ctes inlines the ones used once. */
+NL_MUST_USE nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes, nl_env *inner);
+NL_MUST_USE nl_status nl_finish_ctes(nl_env *env, const nl_env *inner, const nl_logical *body, const nl_logical **plan);
+/* The plan under another qualifier, perhaps with its columns renamed. name.data NULL: renames only. */
+NL_MUST_USE nl_status nl_alias_plan(nl_env *env, const nl_logical *child, const nl_str *qualifier, uint32_t qualifier_count,
+                                    const nl_ast_idents *columns, nl_ast_range range, const nl_logical **plan);
+/* Casts the plan's columns to types; a projection only where something changes. */
+NL_MUST_USE nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *const *types, const nl_logical **plan);
+/* A copy of the plan in which every column it makes has a new id; outer references stay. new_columns: as plan->columns. */
+NL_MUST_USE nl_status nl_plan_fresh(nl_plan_context *context, const nl_logical *plan, const nl_logical **fresh);
+void nl_scope_over(nl_scope *scope, nl_env *env, nl_scope *outer, const nl_logical *plan, nl_clause clause);

@@ -1,0 +1,90 @@
+/* Binding functions of the registry to resolved arguments. */
+#include "plan/analyzer/analyzer.h"
+
+static nl_str argument_text(const nl_bind *bind, uint32_t i)
+{
+    const nl_expr *const *args = bind->argument_sql_context;
+    return nl_expr_pretty_str(bind->arena, args[i]);
+}
+
+static nl_status raise_unknown(nl_scope *scope, nl_str name)
+{
+    const nl_eval_confs *confs = nl_scope_confs(scope);
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_str parts[8];
+    uint32_t count = 0;
+    nl_str rest = confs->current_namespace;
+    nl_str part;
+    parts[count++] = confs->current_catalog;
+    while (count < NL_COUNT(parts) && nl_str_next_part(&rest, '.', &part)) parts[count++] = part;
+    const nl_str current = nl_quote_names(arena, parts, count);
+    return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_name(arena, name)),
+                    NL_P_STR("searchPath", nl_arena_f(arena, "[`system`.`builtin`, `system`.`session`, " NL_STR_FMT "]", NL_STR_ARG(current))));
+}
+
+/* A literal, perhaps behind implicit casts. */
+static bool is_literal(const nl_expr *expr)
+{
+    return expr->kind == NL_EXPR_LITERAL;
+}
+
+nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
+                           const nl_bound_function **bound, const nl_expr **cast)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(name, &rows);
+    if (row_count == 0) return raise_unknown(scope, name);
+    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, count + 1);
+    bool *nullable = NL_NEW_ARRAY(arena, bool, count + 1);
+    bool *literal = NL_NEW_ARRAY(arena, bool, count + 1);
+    const nl_value **constants = NL_NEW_ARRAY(arena, const nl_value *, count + 1);
+    const nl_lambda **lambdas = NL_NEW_ARRAY(arena, const nl_lambda *, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        types[i] = args[i]->type;
+        nullable[i] = args[i]->is_nullable;
+        literal[i] = is_literal(args[i]);
+        if (args[i]->kind == NL_EXPR_LAMBDA) {
+            nl_lambda *lambda = NL_NEW(arena, nl_lambda);
+            lambda->result_type = args[i]->type;
+            lambda->is_nullable = args[i]->children[0]->is_nullable;
+            lambda->parameter_count = args[i]->parameter_count;
+            lambdas[i] = lambda;
+            continue;
+        }
+        nl_status status = nl_fold(scope, args[i], &constants[i]); /* a failing constant fails when it is evaluated */
+        nl_error_free(status);
+    }
+    nl_bind bind = {
+        .row = rows[0],
+        .arena = arena,
+        .confs = nl_scope_confs(scope),
+        .name = name,
+        .argument_count = count,
+        .argument_types = types,
+        .argument_nullable = nullable,
+        .constants = constants,
+        .is_literal = literal,
+        .lambdas = lambdas,
+        .argument_sql = argument_text,
+        .argument_sql_context = args,
+        .is_distinct = flags.is_distinct,
+        .ignore_nulls = flags.ignore_nulls,
+    };
+    NL_TRY(nl_function_bind(&bind, rows, row_count, bound));
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_type *target = (*bound)->argument_types[i];
+        cast[i] = args[i]->kind == NL_EXPR_LAMBDA ? args[i] : nl_expr_cast(arena, args[i], target, nl_scope_cast_mode(scope));
+    }
+    return NULL;
+}
+
+nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_bound_function *bound = NULL;
+    const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    NL_TRY(nl_bind_function(scope, name, args, count, (nl_bind_flags){0}, &bound, cast));
+    *result = nl_expr_with_pretty(arena, nl_expr_call(arena, bound, cast, count), nl_pretty_call(scope, name, args, count));
+    return NULL;
+}

@@ -1,0 +1,414 @@
+/* Function calls: scalar, aggregate, window and special ones, and the forms that SQL writes with words inside. */
+#include "plan/analyzer/analyzer.h"
+
+typedef struct call {
+    nl_scope *scope;
+    const nl_ast_expr *ast;
+    nl_str name;
+    const nl_function_row *row; /* the name's first row, or NULL */
+    const nl_expr **args;
+    uint32_t arg_count;
+    bool ignore_nulls;
+    bool is_distinct;
+    const nl_expr *filter;
+    const nl_sort_key *within_group;
+    uint32_t within_group_count;
+} call;
+
+/* ---- names ---- */
+
+static nl_status function_name(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    NL_TRY(nl_name_parts(c->scope, &c->ast->call.name, &parts, &count));
+    if (count == 0) return NL_RAISE(INTERNAL_ERROR, NL_P("message", "a call without a name"));
+    c->name = parts[count - 1];
+    const bool is_builtin = count == 1 || nl_str_is_nocase(parts[count - 2], "builtin") || nl_str_is_nocase(parts[count - 2], "session");
+    const nl_function_row *const *rows = NULL;
+    if (is_builtin && nl_function_find(c->name, &rows)) c->row = rows[0];
+    if (is_builtin) return NULL;
+    return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_names(arena, parts, count)),
+                    NL_P("searchPath", "[`system`.`builtin`, `system`.`session`]"));
+}
+
+/* ---- arguments ---- */
+
+static nl_status resolve_lambda(call *c, const nl_ast_expr *ast, uint32_t position, const nl_expr **result)
+{
+    nl_scope *scope = c->scope;
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_ast_idents *names = &ast->lambda.parameters;
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(c->name, &rows);
+    const nl_type **given = NL_NEW_ARRAY(arena, const nl_type *, c->arg_count + 1);
+    const nl_value **constants = NL_NEW_ARRAY(arena, const nl_value *, c->arg_count + 1);
+    for (uint32_t i = 0; i < c->arg_count; i++) given[i] = c->args[i] ? c->args[i]->type : NULL;
+    nl_bind bind = {.row = rows[0], .arena = arena, .confs = nl_scope_confs(scope), .name = c->name,
+                    .argument_count = c->arg_count, .argument_types = given, .constants = constants};
+    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, names->count + 1);
+    NL_TRY(nl_function_lambda_types(&bind, rows, row_count, position, names->count, types));
+    nl_column_id *ids = NL_NEW_ARRAY(arena, nl_column_id, names->count + 1);
+    bool *nullable = NL_NEW_ARRAY(arena, bool, names->count + 1);
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, names->count + 1);
+    for (uint32_t i = 0; i < names->count; i++) {
+        ids[i] = nl_plan_new_id(scope->env->context);
+        nullable[i] = true;
+        parts[i + 1] = nl_pretty_text(arena, NL_STR("namedlambdavariable()"));
+    }
+    const nl_lambda_frame frame = {.outer = scope->lambda, .names = names, .ids = ids, .types = types, .nullable = nullable};
+    scope->lambda = &frame;
+    const nl_expr *body = NULL;
+    nl_status status = nl_resolve_expr(scope, ast->lambda.body, &body);
+    scope->lambda = frame.outer;
+    NL_TRY(status);
+    nl_expr *lambda = nl_expr_new(arena, NL_EXPR_LAMBDA, body->type, &body, 1);
+    lambda->parameters = ids;
+    lambda->parameter_types = types;
+    lambda->parameter_count = names->count;
+    parts[0] = nl_expr_pretty(arena, body);
+    lambda->pretty = nl_pretty_parts(arena, nl_call_format(arena, NL_STR("lambdafunction"), names->count + 1), parts, names->count + 1);
+    *result = lambda;
+    return NULL;
+}
+
+static bool has_lambda(const nl_ast_call *written)
+{
+    for (uint32_t i = 0; i < written->args.count; i++)
+        if (written->args.items[i].value->kind == NL_AST_EXPR_LAMBDA) return true;
+    return false;
+}
+
+static nl_status lambda_arguments(call *c)
+{
+    const nl_ast_call *written = &c->ast->call;
+    nl_arena *arena = nl_scope_arena(c->scope);
+    c->arg_count = written->args.count;
+    c->args = NL_NEW_ARRAY(arena, const nl_expr *, c->arg_count + 1);
+    if (!c->row) return nl_bind_function(c->scope, c->name, NULL, 0, (nl_bind_flags){0}, &(const nl_bound_function *){0}, c->args);
+    for (uint32_t i = 0; i < c->arg_count; i++)
+        if (written->args.items[i].value->kind != NL_AST_EXPR_LAMBDA)
+            NL_TRY(nl_resolve_expr(c->scope, written->args.items[i].value, &c->args[i]));
+    for (uint32_t i = 0; i < c->arg_count; i++)
+        if (written->args.items[i].value->kind == NL_AST_EXPR_LAMBDA)
+            NL_TRY(resolve_lambda(c, written->args.items[i].value, i, &c->args[i]));
+    return NULL;
+}
+
+static bool is_count_star(const call *c)
+{
+    const nl_ast_call *written = &c->ast->call;
+    return nl_str_is_nocase(c->name, "count") && written->args.count == 1 && !written->is_distinct &&
+           written->args.items[0].value->kind == NL_AST_EXPR_STAR;
+}
+
+static nl_status count_star(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_ast_expr *star = c->ast->call.args.items[0].value;
+    if (star->star.qualifier.count) {
+        const nl_str *parts = NULL;
+        uint32_t count = 0;
+        NL_TRY(nl_name_parts(c->scope, &star->star.qualifier, &parts, &count));
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1021, NL_P_STR("targetString", nl_join_texts(arena, parts, count, ".")));
+    }
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    c->args = NL_NEW_ARRAY(arena, const nl_expr *, 1);
+    c->args[0] = nl_expr_literal(arena, &one);
+    c->arg_count = 1;
+    return NULL;
+}
+
+/* Arguments in order; stars stand for their columns. */
+static nl_status plain_arguments(call *c)
+{
+    const nl_ast_call *written = &c->ast->call;
+    nl_arena *arena = nl_scope_arena(c->scope);
+    nl_list list = {0};
+    for (uint32_t i = 0; i < written->args.count; i++) {
+        const nl_ast_argument *argument = &written->args.items[i];
+        if (argument->name.text.data)
+            return NL_RAISE(NAMED_PARAMETERS_NOT_SUPPORTED, NL_P_STR("functionName", nl_quote_name(arena, c->name)));
+        if (argument->value->kind == NL_AST_EXPR_STAR) {
+            nl_items items = {0};
+            NL_TRY(nl_expand_star(c->scope, argument->value, &items));
+            for (uint32_t k = 0; k < items.count; k++) nl_list_add(arena, &list, NL_UNCONST(items.list[k].expr));
+            continue;
+        }
+        const nl_expr *arg = NULL;
+        NL_TRY(nl_resolve_expr(c->scope, argument->value, &arg));
+        nl_list_add(arena, &list, NL_UNCONST(arg));
+    }
+    c->args = (const nl_expr **)(void *)list.items;
+    c->arg_count = list.count;
+    return NULL;
+}
+
+static nl_status arguments(call *c)
+{
+    if (is_count_star(c)) return count_star(c);
+    if (has_lambda(&c->ast->call)) return lambda_arguments(c);
+    return plain_arguments(c);
+}
+
+/* ---- forms ---- */
+
+/* The function to call, and its arguments in that function's order. */
+static void apply_form(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    switch (c->ast->call.form) {
+    case NL_AST_CALL_TIMESTAMPADD:
+        c->name = NL_STR("timestampadd");
+        return;
+    case NL_AST_CALL_TIMESTAMPDIFF:
+        c->name = NL_STR("timestampdiff");
+        return;
+    case NL_AST_CALL_POSITION:
+        c->name = NL_STR("locate");
+        return;
+    case NL_AST_CALL_TRIM_BOTH:
+    case NL_AST_CALL_TRIM_LEADING:
+    case NL_AST_CALL_TRIM_TRAILING:
+        if (c->arg_count == 2) {
+            const nl_expr **swapped = NL_NEW_ARRAY(arena, const nl_expr *, 2);
+            swapped[0] = c->args[1];
+            swapped[1] = c->args[0];
+            c->args = swapped;
+        }
+        return;
+    case NL_AST_CALL_PLAIN:
+    case NL_AST_CALL_EXTRACT:
+    case NL_AST_CALL_STRUCT:
+    case NL_AST_CALL_FIRST:
+    case NL_AST_CALL_SUBSTRING:
+    case NL_AST_CALL_OVERLAY:
+        return;
+    }
+}
+
+/* first(a, true) is first(a) IGNORE NULLS. */
+static void take_null_treatment(call *c)
+{
+    static const char *const names[] = {"first", "last", "any_value", "first_value", "last_value"};
+    c->ignore_nulls = c->ast->call.nulls == NL_AST_NULLS_IGNORE;
+    if (c->arg_count != 2) return;
+    const nl_expr *flag = c->args[1];
+    if (flag->kind != NL_EXPR_LITERAL || flag->type->id != NL_TYPE_BOOLEAN || flag->value.is_null) return;
+    for (size_t i = 0; i < NL_COUNT(names); i++) {
+        if (!nl_str_is_nocase(c->name, names[i])) continue;
+        c->ignore_nulls = flag->value.boolean;
+        c->arg_count = 1;
+    }
+}
+
+/* ---- aggregates and windows ---- */
+
+static nl_str key_text(nl_arena *arena, const nl_sort_key *key, bool is_short)
+{
+    if (is_short) return nl_arena_f(arena, "\1%s", key->is_descending ? " DESC" : "");
+    return nl_arena_f(arena, "\1 %s NULLS %s", key->is_descending ? "DESC" : "ASC", key->nulls_first ? "FIRST" : "LAST");
+}
+
+static const nl_pretty *aggregate_pretty(call *c, const nl_expr *const *args, uint32_t arg_count, bool is_percentile)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_pretty *pretty = nl_pretty_call(c->scope, c->name, args, arg_count);
+    if (c->is_distinct) {
+        const size_t open = nl_str_find_char(pretty->format, '(', 0);
+        const nl_str head = nl_str_slice(pretty->format, 0, open + 1);
+        const nl_str tail = nl_str_slice(pretty->format, open + 1, pretty->format.length);
+        pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT "DISTINCT " NL_STR_FMT, NL_STR_ARG(head), NL_STR_ARG(tail)),
+                                 pretty->parts, pretty->part_count);
+    }
+    if (c->within_group_count) {
+        const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, c->within_group_count + 1);
+        nl_str *formats = NL_NEW_ARRAY(arena, nl_str, c->within_group_count);
+        parts[0] = pretty;
+        for (uint32_t i = 0; i < c->within_group_count; i++) {
+            parts[i + 1] = nl_expr_pretty(arena, c->within_group[i].expr);
+            formats[i] = key_text(arena, &c->within_group[i], is_percentile);
+        }
+        const nl_str keys = nl_join_texts(arena, formats, c->within_group_count, ", ");
+        pretty = nl_pretty_parts(arena, nl_arena_f(arena, "\1 WITHIN GROUP (ORDER BY " NL_STR_FMT ")", NL_STR_ARG(keys)), parts,
+                                 c->within_group_count + 1);
+    }
+    if (c->filter) {
+        const nl_pretty *const parts[] = {pretty, nl_expr_pretty(arena, c->filter)};
+        pretty = nl_pretty_parts(arena, NL_STR("\1 FILTER (WHERE \1)"), parts, 2);
+    }
+    return pretty;
+}
+
+static bool takes_ordered_value(nl_str name)
+{
+    return nl_str_is_nocase(name, "percentile_cont") || nl_str_is_nocase(name, "percentile_disc") || nl_str_is_nocase(name, "mode");
+}
+
+/* percentile_cont(p) WITHIN GROUP (ORDER BY x) is called with (x, p). */
+static void prepend_ordered_value(call *c)
+{
+    const nl_expr **args = NL_NEW_ARRAY(nl_scope_arena(c->scope), const nl_expr *, c->arg_count + 1);
+    args[0] = c->within_group[0].expr;
+    memcpy(args + 1, c->args, c->arg_count * sizeof *args);
+    c->args = args;
+    c->arg_count++;
+}
+
+static nl_status make_aggregate(call *c, nl_expr_kind kind, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const bool is_percentile = c->within_group_count && takes_ordered_value(c->name);
+    const nl_pretty *pretty = aggregate_pretty(c, c->args, c->arg_count, is_percentile);
+    if (is_percentile) prepend_ordered_value(c);
+    const nl_bound_function *bound = NULL;
+    const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, c->arg_count + 1);
+    const nl_bind_flags flags = {.is_distinct = c->is_distinct, .ignore_nulls = c->ignore_nulls};
+    NL_TRY(nl_bind_function(c->scope, c->name, c->args, c->arg_count, flags, &bound, cast));
+    nl_expr *expr = nl_expr_new(arena, kind, bound->result_type, cast, c->arg_count);
+    expr->is_nullable = bound->is_nullable;
+    expr->call = bound;
+    expr->is_distinct = c->is_distinct;
+    expr->filter = c->filter;
+    expr->within_group = c->within_group;
+    expr->within_group_count = c->within_group_count;
+    expr->pretty = pretty;
+    expr->span = nl_span_of(c->ast->range);
+    *result = expr;
+    return NULL;
+}
+
+static nl_status filter_clause(call *c)
+{
+    const nl_ast_expr *filter = c->ast->call.filter;
+    if (!filter) return NULL;
+    const nl_clause before = c->scope->clause;
+    c->scope->clause = NL_CLAUSE_OTHER;
+    nl_status status = nl_resolve_condition(c->scope, filter, &c->filter);
+    c->scope->clause = before;
+    return status;
+}
+
+static nl_status refuse_clause(nl_scope *scope)
+{
+    if (scope->clause == NL_CLAUSE_JOIN || scope->clause == NL_CLAUSE_VALUES)
+        return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P("invalidExprSqls", "an aggregate function"));
+    return NULL;
+}
+
+static nl_status resolve_aggregate(call *c, const nl_expr **result)
+{
+    nl_scope *scope = c->scope;
+    const nl_ast_call *written = &c->ast->call;
+    NL_TRY(refuse_clause(scope));
+    if (scope->aggregate_depth) return NL_RAISE(NESTED_AGGREGATE_FUNCTION);
+    scope->aggregate_depth++;
+    nl_status status = arguments(c);
+    if (!status) status = filter_clause(c);
+    if (!status) status = nl_resolve_sort_items(scope, &written->within_group, &c->within_group);
+    scope->aggregate_depth--;
+    NL_TRY(status);
+    c->within_group_count = written->within_group.count;
+    c->is_distinct = written->is_distinct;
+    apply_form(c);
+    take_null_treatment(c);
+    return make_aggregate(c, NL_EXPR_AGGREGATE, result);
+}
+
+static nl_status resolve_over(call *c, const nl_expr **result)
+{
+    nl_scope *scope = c->scope;
+    const nl_ast_call *written = &c->ast->call;
+    nl_arena *arena = nl_scope_arena(scope);
+    if (scope->clause == NL_CLAUSE_WHERE) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "WHERE"));
+    if (!c->row)
+        return nl_bind_function(scope, c->name, NULL, 0, (nl_bind_flags){0}, &(const nl_bound_function *){0}, NULL);
+    if (c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW)
+        return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(c->name))));
+    if (written->filter) return NL_RAISE(_LEGACY_ERROR_TEMP_1030);
+    scope->window_depth++;
+    nl_status status = arguments(c);
+    const nl_expr *bare = NULL;
+    if (!status) {
+        c->is_distinct = written->is_distinct;
+        apply_form(c);
+        take_null_treatment(c);
+        status = make_aggregate(c, NL_EXPR_WINDOW, &bare);
+    }
+    if (!status) status = nl_resolve_window(scope, c->ast, bare, result);
+    scope->window_depth--;
+    return status;
+}
+
+/* ---- grouping() and grouping_id() ---- */
+
+static nl_status resolve_grouping(call *c, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    NL_TRY(plain_arguments(c));
+    const bool is_bit = nl_str_is_nocase(c->name, "grouping");
+    const nl_type *type = is_bit ? nl_type_of(NL_TYPE_TINYINT) : nl_type_bigint();
+    nl_expr *expr = nl_expr_new(arena, NL_EXPR_GROUPING, type, c->args, c->arg_count);
+    expr->is_nullable = false;
+    expr->pretty = nl_pretty_call(c->scope, c->name, c->args, c->arg_count);
+    *result = expr;
+    return NULL;
+}
+
+/* ---- the rest ---- */
+
+static nl_status raise_generator(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    NL_TRY(plain_arguments(c));
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_literal(arena, &one), nl_pretty_call(c->scope, c->name, c->args, c->arg_count));
+    if (c->scope->clause == NL_CLAUSE_SELECT)
+        return NL_RAISE(UNSUPPORTED_GENERATOR__NESTED_IN_EXPRESSIONS, NL_P_STR("expression", nl_quote_expr(arena, shown)));
+    return NL_RAISE(UNSUPPORTED_GENERATOR__OUTSIDE_SELECT, NL_P_STR("plan", nl_quote_expr(arena, shown)));
+}
+
+static nl_status resolve_scalar(call *c, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    NL_TRY(arguments(c));
+    if (c->ast->call.filter || c->ast->call.is_distinct)
+        return NL_RAISE(INVALID_SQL_SYNTAX__FUNCTION_WITH_UNSUPPORTED_SYNTAX, NL_P_STR("prettyName", nl_quote_name(arena, c->name)),
+                        NL_P("syntax", c->ast->call.filter ? "FILTER CLAUSE" : "DISTINCT"));
+    apply_form(c);
+    bool is_special = false;
+    NL_TRY(nl_special_call(c->scope, c->name, c->args, c->arg_count, &is_special, result));
+    if (is_special) return NULL;
+    NL_TRY(nl_call_function(c->scope, c->name, c->args, c->arg_count, result));
+    const nl_ast_call_form form = c->ast->call.form;
+    const bool is_unit_form = form == NL_AST_CALL_TIMESTAMPADD || form == NL_AST_CALL_TIMESTAMPDIFF;
+    if (!is_unit_form) return NULL;
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, c->arg_count + 1);
+    for (uint32_t i = 0; i < c->arg_count; i++) parts[i] = nl_expr_pretty(arena, c->args[i]);
+    const nl_str format = nl_call_format(arena, c->name, c->arg_count);
+    *result = nl_expr_with_pretty(arena, *result, nl_pretty_parts(arena, format, parts, c->arg_count));
+    return NULL;
+}
+
+nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    call c = {.scope = scope, .ast = ast};
+    NL_TRY(function_name(&c));
+    if (ast->call.form == NL_AST_CALL_STRUCT) {
+        const nl_ast_expr **fields = NL_NEW_ARRAY(nl_scope_arena(scope), const nl_ast_expr *, ast->call.args.count + 1);
+        for (uint32_t i = 0; i < ast->call.args.count; i++) fields[i] = ast->call.args.items[i].value;
+        return nl_resolve_struct(scope, fields, ast->call.args.count, false, result);
+    }
+    if (ast->call.over) return resolve_over(&c, result);
+    if (nl_str_is_nocase(c.name, "grouping") || nl_str_is_nocase(c.name, "grouping_id")) return resolve_grouping(&c, result);
+    if (c.row && c.row->kind == NL_FUNCTION_AGGREGATE) return resolve_aggregate(&c, result);
+    if (c.row && c.row->kind == NL_FUNCTION_GENERATOR) return raise_generator(&c);
+    if (c.row && c.row->kind == NL_FUNCTION_WINDOW) {
+        nl_arena *arena = nl_scope_arena(scope);
+        NL_TRY(plain_arguments(&c));
+        const nl_str shown = nl_expr_pretty_str(arena, nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_pretty_call(scope, c.name, c.args, c.arg_count)));
+        return NL_RAISE(WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE, NL_P_STR("funcName", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(shown))));
+    }
+    return resolve_scalar(&c, result);
+}

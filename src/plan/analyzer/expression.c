@@ -1,0 +1,649 @@
+/* Expressions: the way from each kind of AST node to a typed one. Calls, windows, subqueries have files of their own. */
+#include "plan/analyzer/analyzer.h"
+
+#include "base/limits.h"
+#include "function/coercion.h"
+
+static const nl_pretty *pretty2(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b)
+{
+    const nl_pretty *const parts[] = {nl_expr_pretty(arena, a), nl_expr_pretty(arena, b)};
+    return nl_pretty_parts(arena, format, parts, 2);
+}
+
+static const nl_pretty *pretty1(nl_arena *arena, nl_str format, const nl_expr *a)
+{
+    const nl_pretty *const parts[] = {nl_expr_pretty(arena, a)};
+    return nl_pretty_parts(arena, format, parts, 1);
+}
+
+static const nl_expr *named(nl_arena *arena, const nl_expr *expr, const nl_pretty *pretty)
+{
+    return nl_expr_with_pretty(arena, expr, pretty);
+}
+
+/* NOT with Spark's parentheses. */
+static const nl_expr *negate(nl_arena *arena, const nl_expr *expr)
+{
+    return named(arena, nl_expr_not(arena, expr), pretty1(arena, NL_STR("(NOT \1)"), expr));
+}
+
+static nl_status operator_call(nl_scope *scope, const char *name, const nl_expr *a, const nl_expr *b, const nl_expr **result)
+{
+    const nl_expr *const args[] = {a, b};
+    return nl_call_function(scope, nl_str_from(name), args, 2, result);
+}
+
+/* ---- booleans ---- */
+
+/* The operand as a boolean: NULL and (as Spark's implicit casts allow) strings are cast. */
+static bool as_boolean(nl_scope *scope, const nl_expr **expr)
+{
+    if ((*expr)->type->id == NL_TYPE_BOOLEAN) return true;
+    if (!nl_can_cast_implicitly((*expr)->type, nl_type_boolean(), nl_scope_confs(scope)->is_ansi)) return false;
+    *expr = nl_expr_cast(nl_scope_arena(scope), *expr, nl_type_boolean(), nl_scope_cast_mode(scope));
+    return true;
+}
+
+static nl_status connect(nl_scope *scope, bool is_and, const nl_expr *a, const nl_expr *b, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_pretty *pretty = pretty2(arena, is_and ? NL_STR("(\1 AND \1)") : NL_STR("(\1 OR \1)"), a, b);
+    const nl_type *a_type = a->type;
+    const nl_type *b_type = b->type;
+    const bool is_typed = as_boolean(scope, &a) && as_boolean(scope, &b);
+    const nl_expr *both = named(arena, is_and ? nl_expr_and(arena, a, b) : nl_expr_or(arena, a, b), pretty);
+    *result = both;
+    if (is_typed) return NULL;
+    if (a_type->id == b_type->id)
+        return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_WRONG_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, both)),
+                        NL_P("inputType", "\"BOOLEAN\""), NL_P_STR("actualDataType", nl_quote_type(arena, a_type)));
+    return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(arena, both)),
+                    NL_P_STR("left", nl_quote_type(arena, a_type)), NL_P_STR("right", nl_quote_type(arena, b_type)));
+}
+
+static nl_status resolve_not(nl_scope *scope, const nl_expr *input, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *typed = input;
+    if (as_boolean(scope, &typed)) {
+        *result = named(arena, nl_expr_not(arena, typed), pretty1(arena, NL_STR("(NOT \1)"), input));
+        return NULL;
+    }
+    const nl_expr *shown = negate(arena, input);
+    return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
+                    NL_P("paramIndex", "first"), NL_P("requiredType", "\"BOOLEAN\""),
+                    NL_P_STR("inputSql", nl_quote_expr(arena, input)), NL_P_STR("inputType", nl_quote_type(arena, input->type)));
+}
+
+/* ---- operators ---- */
+
+/* A chain a AND b AND c … is a list, not recursion as deep as it is long. */
+static nl_status resolve_connected(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_ast_binary_op op = ast->binary.op;
+    nl_list rest = {0};
+    const nl_ast_expr *leftmost = ast;
+    while (leftmost->kind == NL_AST_EXPR_BINARY && leftmost->binary.op == op) {
+        nl_list_add(arena, &rest, NL_UNCONST(leftmost));
+        leftmost = leftmost->binary.left;
+    }
+    const nl_expr *left = NULL;
+    NL_TRY(nl_resolve_expr(scope, leftmost, &left));
+    for (uint32_t i = rest.count; i-- > 0;) {
+        const nl_ast_expr *node = rest.items[i];
+        const nl_expr *right = NULL;
+        NL_TRY(nl_resolve_expr(scope, node->binary.right, &right));
+        NL_TRY(nl_sql_at(connect(scope, op == NL_AST_BINARY_AND, left, right, &left), scope->env->text, node->range, false));
+    }
+    *result = left;
+    return NULL;
+}
+
+static const char *operator_name(nl_ast_binary_op op)
+{
+    switch (op) {
+    case NL_AST_BINARY_EQ:
+    case NL_AST_BINARY_NEQ:
+        return "=";
+    case NL_AST_BINARY_NULL_SAFE_EQ:
+        return "<=>";
+    case NL_AST_BINARY_LT:
+        return "<";
+    case NL_AST_BINARY_LTE:
+        return "<=";
+    case NL_AST_BINARY_GT:
+        return ">";
+    case NL_AST_BINARY_GTE:
+        return ">=";
+    case NL_AST_BINARY_BIT_OR:
+        return "|";
+    case NL_AST_BINARY_BIT_XOR:
+        return "^";
+    case NL_AST_BINARY_BIT_AND:
+        return "&";
+    case NL_AST_BINARY_SHIFT_LEFT:
+        return "<<";
+    case NL_AST_BINARY_SHIFT_RIGHT:
+        return ">>";
+    case NL_AST_BINARY_SHIFT_RIGHT_UNSIGNED:
+        return ">>>";
+    case NL_AST_BINARY_ADD:
+        return "+";
+    case NL_AST_BINARY_SUBTRACT:
+        return "-";
+    case NL_AST_BINARY_CONCAT:
+        return "concat";
+    case NL_AST_BINARY_MULTIPLY:
+        return "*";
+    case NL_AST_BINARY_DIVIDE:
+        return "/";
+    case NL_AST_BINARY_REMAINDER:
+        return "%";
+    case NL_AST_BINARY_DIV:
+        return "div";
+    case NL_AST_BINARY_OR:
+    case NL_AST_BINARY_AND:
+        break;
+    }
+    return "";
+}
+
+static bool is_date_time(const nl_type *type)
+{
+    return type->id == NL_TYPE_DATE || type->id == NL_TYPE_TIMESTAMP || type->id == NL_TYPE_TIMESTAMP_NTZ;
+}
+
+static bool is_interval(const nl_type *type)
+{
+    return type->id == NL_TYPE_INTERVAL || type->id == NL_TYPE_INTERVAL_YM || type->id == NL_TYPE_INTERVAL_DT;
+}
+
+static bool is_small_integer(const nl_type *type)
+{
+    return type->id == NL_TYPE_INT || type->id == NL_TYPE_SMALLINT || type->id == NL_TYPE_TINYINT;
+}
+
+/* Spark turns date and time arithmetic into functions of other names; the printed names follow. */
+static nl_status resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right,
+                                         const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    *result = NULL;
+    const bool is_add = op == NL_AST_BINARY_ADD;
+    if (!is_add && op != NL_AST_BINARY_SUBTRACT) return NULL;
+    if (is_add && (is_date_time(right->type)) && (is_interval(left->type) || is_small_integer(left->type))) {
+        const nl_expr *swap = left;
+        left = right;
+        right = swap;
+    }
+    if (!is_date_time(left->type)) return NULL;
+    if (left->type->id == NL_TYPE_DATE && is_small_integer(right->type))
+        return operator_call(scope, is_add ? "date_add" : "date_sub", left, right, result);
+    if (!is_interval(right->type)) return NULL;
+    NL_TRY(operator_call(scope, is_add ? "+" : "-", left, right, result));
+    nl_str format = is_add ? NL_STR("\1 + \1") : NL_STR("\1 - \1");
+    const bool is_days = left->type->id == NL_TYPE_DATE && right->type->id == NL_TYPE_INTERVAL_DT &&
+                         right->type->end_field == NL_FIELD_DAY;
+    if (is_days)
+        format = is_add ? NL_STR("date_add(\1, extractansiintervaldays(\1))")
+                        : NL_STR("date_add(\1, (- extractansiintervaldays(\1)))");
+    *result = named(arena, *result, pretty2(arena, format, left, right));
+    return NULL;
+}
+
+static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_ast_binary_op op = ast->binary.op;
+    if (op == NL_AST_BINARY_AND || op == NL_AST_BINARY_OR) return resolve_connected(scope, ast, result);
+    const nl_expr *left = NULL;
+    const nl_expr *right = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->binary.left, &left));
+    NL_TRY(nl_resolve_expr(scope, ast->binary.right, &right));
+    const nl_expr *dates = NULL;
+    NL_TRY(resolve_date_arithmetic(scope, op, left, right, &dates));
+    if (dates) {
+        *result = dates;
+        return NULL;
+    }
+    const char *name = operator_name(op);
+    NL_TRY(operator_call(scope, name, left, right, result));
+    if (op == NL_AST_BINARY_MULTIPLY && is_interval(right->type)) { /* the interval prints first */
+        const nl_expr *swap = left;
+        left = right;
+        right = swap;
+    }
+    const nl_str format = op == NL_AST_BINARY_CONCAT ? NL_STR("concat(\1, \1)") : nl_arena_f(arena, "(\1 %s \1)", name);
+    *result = named(arena, *result, pretty2(arena, format, left, right));
+    if (op == NL_AST_BINARY_NEQ) *result = negate(arena, *result);
+    return NULL;
+}
+
+/* -1 is a literal, as in Spark's grammar. */
+static bool is_negative_number(const nl_ast_expr *ast)
+{
+    if (ast->unary.op != NL_AST_UNARY_MINUS || ast->unary.input->kind != NL_AST_EXPR_LITERAL) return false;
+    const nl_ast_literal_kind kind = ast->unary.input->literal.kind;
+    return kind >= NL_AST_LITERAL_TINYINT && kind <= NL_AST_LITERAL_DECIMAL;
+}
+
+static nl_status resolve_negative_number(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_ast_expr literal = *ast->unary.input;
+    literal.range = ast->range;
+    literal.literal.integer = -literal.literal.integer;
+    literal.literal.real = -literal.literal.real;
+    literal.literal.decimal = -literal.literal.decimal;
+    return nl_resolve_literal(scope, &literal, result);
+}
+
+static nl_status resolve_unary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    if (is_negative_number(ast)) return resolve_negative_number(scope, ast, result);
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *input = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->unary.input, &input));
+    switch (ast->unary.op) {
+    case NL_AST_UNARY_NOT:
+        return resolve_not(scope, input, result);
+    case NL_AST_UNARY_MINUS:
+        NL_TRY(nl_call_function(scope, NL_STR("negative"), &input, 1, result));
+        *result = named(arena, *result, pretty1(arena, NL_STR("(- \1)"), input));
+        return NULL;
+    case NL_AST_UNARY_PLUS:
+        NL_TRY(nl_call_function(scope, NL_STR("positive"), &input, 1, result));
+        *result = named(arena, *result, pretty1(arena, NL_STR("(+ \1)"), input));
+        return NULL;
+    case NL_AST_UNARY_TILDE:
+        NL_TRY(nl_call_function(scope, NL_STR("~"), &input, 1, result));
+        *result = named(arena, *result, pretty1(arena, NL_STR("~\1"), input));
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ---- predicates ---- */
+
+static nl_status resolve_between(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *args[3] = {0};
+    NL_TRY(nl_resolve_expr(scope, ast->between.input, &args[0]));
+    NL_TRY(nl_resolve_expr(scope, ast->between.low, &args[1]));
+    NL_TRY(nl_resolve_expr(scope, ast->between.high, &args[2]));
+    bool is_special = false;
+    NL_TRY(nl_special_call(scope, NL_STR("between"), args, 3, &is_special, result));
+    if (ast->is_negated) *result = negate(arena, *result);
+    return NULL;
+}
+
+static nl_status raise_in_types(nl_scope *scope, const nl_expr *in)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_str *types = NL_NEW_ARRAY(arena, nl_str, in->child_count);
+    for (uint32_t i = 0; i < in->child_count; i++) types[i] = nl_quote_type(arena, in->children[i]->type);
+    const nl_str list = nl_join_texts(arena, types, in->child_count, ", ");
+    return NL_RAISE(DATATYPE_MISMATCH__DATA_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(arena, in)),
+                    NL_P("functionName", "`in`"), NL_P_STR("dataType", nl_arena_f(arena, "[" NL_STR_FMT "]", NL_STR_ARG(list))));
+}
+
+static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const uint32_t count = ast->in.list.count + 1;
+    const nl_expr **children = NL_NEW_ARRAY(arena, const nl_expr *, count);
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count);
+    NL_TRY(nl_resolve_expr(scope, ast->in.input, &children[0]));
+    for (uint32_t i = 1; i < count; i++) NL_TRY(nl_resolve_expr(scope, ast->in.list.items[i - 1], &children[i]));
+    for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, children[i]);
+    const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
+    const nl_pretty *pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT ")", NL_STR_ARG(list)), parts, count);
+    const nl_type *common = children[0]->type;
+    for (uint32_t i = 1; i < count && common; i++)
+        common = nl_common_type(arena, common, children[i]->type, nl_scope_confs(scope)->is_ansi);
+    if (!common) {
+        const nl_expr *shown = nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count);
+        return raise_in_types(scope, named(arena, shown, pretty));
+    }
+    for (uint32_t i = 0; i < count; i++) children[i] = nl_expr_cast(arena, children[i], common, nl_scope_cast_mode(scope));
+    *result = named(arena, nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count), pretty);
+    if (ast->is_negated) *result = negate(arena, *result);
+    return NULL;
+}
+
+static nl_status resolve_like(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *args[3] = {0};
+    NL_TRY(nl_resolve_expr(scope, ast->like.input, &args[0]));
+    NL_TRY(nl_resolve_expr(scope, ast->like.pattern, &args[1]));
+    const nl_value escape = nl_value_string(ast->like.escape);
+    const bool has_escape = ast->like.has_escape && ast->like.kind != NL_AST_RLIKE;
+    if (has_escape) args[2] = nl_expr_literal(arena, &escape);
+    const char *name = ast->like.kind == NL_AST_LIKE ? "like" : ast->like.kind == NL_AST_ILIKE ? "ilike" : "rlike";
+    NL_TRY(nl_call_function(scope, nl_str_from(name), args, has_escape ? 3 : 2, result));
+    nl_str format = NL_STR("RLIKE(\1, \1)");
+    if (ast->like.kind == NL_AST_LIKE) format = NL_STR("\1 LIKE \1");
+    if (ast->like.kind == NL_AST_ILIKE) format = NL_STR("ilike(\1, \1)");
+    if (ast->like.kind == NL_AST_LIKE && has_escape)
+        format = nl_arena_f(arena, "\1 LIKE \1 ESCAPE '" NL_STR_FMT "'", NL_STR_ARG(ast->like.escape));
+    *result = named(arena, *result, pretty2(arena, format, args[0], args[1]));
+    if (ast->is_negated) *result = negate(arena, *result);
+    return NULL;
+}
+
+static nl_status resolve_like_quantified(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *input = NULL;
+    const nl_expr *all = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->like_quantified.input, &input));
+    const bool is_ilike = ast->like_quantified.kind == NL_AST_ILIKE;
+    const bool is_all = ast->like_quantified.quantifier == NL_AST_QUANTIFIER_ALL;
+    for (uint32_t i = 0; i < ast->like_quantified.patterns.count; i++) {
+        const nl_expr *args[2] = {input, NULL};
+        const nl_expr *one = NULL;
+        NL_TRY(nl_resolve_expr(scope, ast->like_quantified.patterns.items[i], &args[1]));
+        NL_TRY(nl_call_function(scope, is_ilike ? NL_STR("ilike") : NL_STR("like"), args, 2, &one));
+        if (ast->is_negated) one = nl_expr_not(arena, one);
+        all = is_all ? nl_expr_and(arena, all, one) : nl_expr_or(arena, all, one);
+    }
+    const char *name = is_all ? "likeall" : "likeany";
+    const nl_str format = nl_arena_f(arena, "%s%s(%s)", ast->is_negated ? "not" : "", name, is_ilike ? "lower(\1)" : "\1");
+    *result = named(arena, all, pretty1(arena, format, input));
+    return NULL;
+}
+
+static nl_status resolve_is(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *input = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->is.input, &input));
+    if (ast->is.kind == NL_AST_IS_NULL || ast->is.kind == NL_AST_IS_UNKNOWN) {
+        const nl_str format = ast->is_negated ? NL_STR("(\1 IS NOT NULL)") : NL_STR("(\1 IS NULL)");
+        *result = named(arena, nl_expr_is_null(arena, input, ast->is_negated), pretty1(arena, format, input));
+        return NULL;
+    }
+    const nl_expr *truth = nl_expr_boolean(arena, ast->is.kind == NL_AST_IS_TRUE);
+    NL_TRY(operator_call(scope, "<=>", input, truth, result));
+    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 <=> \1)"), input, truth));
+    if (ast->is_negated) *result = negate(arena, *result);
+    return NULL;
+}
+
+static nl_status resolve_distinct(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *left = NULL;
+    const nl_expr *right = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->distinct.left, &left));
+    NL_TRY(nl_resolve_expr(scope, ast->distinct.right, &right));
+    NL_TRY(operator_call(scope, "<=>", left, right, result));
+    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 <=> \1)"), left, right));
+    if (!ast->is_negated) *result = negate(arena, *result);
+    return NULL;
+}
+
+/* ---- CASE ---- */
+
+static nl_status resolve_case(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const uint32_t count = ast->choice.when_count * 2 + (ast->choice.otherwise ? 1 : 0);
+    const nl_expr **parts = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    const nl_expr *operand = NULL;
+    if (ast->choice.operand) NL_TRY(nl_resolve_expr(scope, ast->choice.operand, &operand));
+    for (uint32_t i = 0; i < ast->choice.when_count; i++) {
+        const nl_expr *condition = NULL;
+        NL_TRY(nl_resolve_expr(scope, ast->choice.whens[i].condition, &condition));
+        if (operand) {
+            const nl_pretty *pretty = pretty2(arena, NL_STR("(\1 = \1)"), operand, condition);
+            NL_TRY(operator_call(scope, "=", operand, condition, &condition));
+            condition = named(arena, condition, pretty);
+        }
+        parts[2 * i] = condition;
+        NL_TRY(nl_resolve_expr(scope, ast->choice.whens[i].result, &parts[2 * i + 1]));
+    }
+    if (ast->choice.otherwise) NL_TRY(nl_resolve_expr(scope, ast->choice.otherwise, &parts[count - 1]));
+    return nl_make_case(scope, parts, count, NULL, result);
+}
+
+/* ---- access ---- */
+
+static nl_status resolve_subscript(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *args[2] = {0};
+    NL_TRY(nl_resolve_expr(scope, ast->subscript.input, &args[0]));
+    NL_TRY(nl_resolve_expr(scope, ast->subscript.index, &args[1]));
+    const nl_type *type = args[0]->type;
+    const bool is_named = args[1]->kind == NL_EXPR_LITERAL && args[1]->type->id == NL_TYPE_STRING && !args[1]->value.is_null;
+    if (is_named && (type->id == NL_TYPE_STRUCT || (type->id == NL_TYPE_ARRAY && type->children[0].type->id == NL_TYPE_STRUCT)))
+        return nl_extract_field(scope, args[0], args[1]->value.text, result);
+    if (type->id != NL_TYPE_ARRAY && type->id != NL_TYPE_MAP)
+        return NL_RAISE(INVALID_EXTRACT_BASE_FIELD_TYPE, NL_P_STR("base", nl_quote_expr(arena, args[0])),
+                        NL_P_STR("other", nl_quote_type(arena, type)));
+    const char *name = type->id == NL_TYPE_MAP ? "element_at" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
+    NL_TRY(nl_call_function(scope, nl_str_from(name), args, 2, result));
+    *result = named(arena, *result, pretty2(arena, NL_STR("\1[\1]"), args[0], args[1]));
+    return NULL;
+}
+
+/* The name a struct's field takes from its expression. */
+static nl_str field_name(nl_arena *arena, const nl_ast_expr *ast, const nl_expr *expr, uint32_t i)
+{
+    if (ast->kind == NL_AST_EXPR_ALIAS) return ast->alias.names.items[0].text;
+    if (ast->kind == NL_AST_EXPR_COLUMN && ast->column.count) return ast->column.parts[ast->column.count - 1].text;
+    if (expr->kind == NL_EXPR_COLUMN) return expr->name;
+    return nl_arena_f(arena, "col%u", i + 1);
+}
+
+/* STRUCT(a, b AS c) and (a, b AS c). Stars inside stand for their columns. */
+nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, bool is_row,
+                            const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_items items = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_ast_expr *field = fields[i];
+        if (field->kind == NL_AST_EXPR_STAR) {
+            NL_TRY(nl_expand_star(scope, field, &items));
+            continue;
+        }
+        nl_item item = {.ast = field};
+        const nl_ast_expr *value = field->kind == NL_AST_EXPR_ALIAS ? field->alias.input : field;
+        NL_TRY(nl_resolve_expr(scope, value, &item.expr));
+        item.name = field_name(arena, field, item.expr, items.count);
+        item.has_alias = field->kind == NL_AST_EXPR_ALIAS;
+        nl_items_add(arena, &items, item);
+    }
+    const nl_expr **args = NL_NEW_ARRAY(arena, const nl_expr *, 2 * items.count + 1);
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, items.count + 1);
+    nl_str *formats = NL_NEW_ARRAY(arena, nl_str, items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) {
+        const nl_item *item = &items.list[i];
+        const nl_value name = nl_value_string(item->name);
+        args[2 * i] = nl_expr_literal(arena, &name);
+        args[2 * i + 1] = item->expr;
+        parts[i] = nl_expr_pretty(arena, item->expr);
+        const char *alias = item->has_alias ? " AS " : "";
+        const nl_str alias_name = item->has_alias ? item->name : NL_STR("");
+        if (is_row)
+            formats[i] = nl_arena_f(arena, NL_STR_FMT ", \1%s" NL_STR_FMT, NL_STR_ARG(item->name), alias, NL_STR_ARG(alias_name));
+        else
+            formats[i] = nl_arena_f(arena, "\1%s" NL_STR_FMT, alias, NL_STR_ARG(alias_name));
+    }
+    NL_TRY(nl_call_function(scope, NL_STR("named_struct"), args, 2 * items.count, result));
+    const nl_str list = nl_join_texts(arena, formats, items.count, ", ");
+    const nl_str format = nl_arena_f(arena, "%s(" NL_STR_FMT ")", is_row ? "named_struct" : "struct", NL_STR_ARG(list));
+    *result = named(arena, *result, nl_pretty_parts(arena, format, parts, items.count));
+    return NULL;
+}
+
+static nl_status resolve_column(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    NL_TRY(nl_name_parts(scope, &ast->column, &parts, &count));
+    return nl_resolve_name(scope, parts, count, ast->range, result);
+}
+
+static nl_status resolve_collate(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *input = NULL;
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    NL_TRY(nl_resolve_expr(scope, ast->collate.input, &input));
+    NL_TRY(nl_name_parts(scope, &ast->collate.collation, &parts, &count));
+    const nl_value name = nl_value_string(parts[count - 1]);
+    const nl_expr *const args[] = {input, nl_expr_literal(arena, &name)};
+    return nl_call_function(scope, NL_STR("collate"), args, 2, result);
+}
+
+static nl_status resolve_parameter(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    const nl_value *value = NULL;
+    NL_TRY(nl_parameter_value(scope, ast, &value));
+    return nl_make_literal(scope, value, nl_span_of(ast->range), result);
+}
+
+static nl_status misplaced(const nl_ast_expr *ast)
+{
+    if (ast->kind == NL_AST_EXPR_STAR)
+        return NL_RAISE(INVALID_USAGE_OF_STAR_OR_REGEX, NL_P("elem", "'*'"), NL_P("prettyName", "expression"));
+    if (ast->kind == NL_AST_EXPR_LAMBDA)
+        return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NON_HIGHER_ORDER_FUNCTION, NL_P("class", "expression"));
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "This expression is not supported here.");
+}
+
+static nl_status resolve_node(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    switch (ast->kind) {
+    case NL_AST_EXPR_LITERAL:
+        return nl_resolve_literal(scope, ast, result);
+    case NL_AST_EXPR_COLUMN:
+        return resolve_column(scope, ast, result);
+    case NL_AST_EXPR_CALL:
+        return nl_resolve_call(scope, ast, result);
+    case NL_AST_EXPR_CAST:
+        return nl_resolve_cast(scope, ast, result);
+    case NL_AST_EXPR_CASE:
+        return resolve_case(scope, ast, result);
+    case NL_AST_EXPR_BETWEEN:
+        return resolve_between(scope, ast, result);
+    case NL_AST_EXPR_IN_LIST:
+        return resolve_in_list(scope, ast, result);
+    case NL_AST_EXPR_IN_QUERY:
+    case NL_AST_EXPR_EXISTS:
+    case NL_AST_EXPR_SUBQUERY:
+        return nl_resolve_subquery(scope, ast, result);
+    case NL_AST_EXPR_LIKE:
+        return resolve_like(scope, ast, result);
+    case NL_AST_EXPR_LIKE_QUANTIFIED:
+        return resolve_like_quantified(scope, ast, result);
+    case NL_AST_EXPR_IS:
+        return resolve_is(scope, ast, result);
+    case NL_AST_EXPR_IS_DISTINCT:
+        return resolve_distinct(scope, ast, result);
+    case NL_AST_EXPR_UNARY:
+        return resolve_unary(scope, ast, result);
+    case NL_AST_EXPR_BINARY:
+        return resolve_binary(scope, ast, result);
+    case NL_AST_EXPR_SUBSCRIPT:
+        return resolve_subscript(scope, ast, result);
+    case NL_AST_EXPR_FIELD: {
+        const nl_expr *input = NULL;
+        NL_TRY(nl_resolve_expr(scope, ast->field.input, &input));
+        return nl_extract_field(scope, input, ast->field.name.text, result);
+    }
+    case NL_AST_EXPR_ROW:
+        return nl_resolve_struct(scope, (const nl_ast_expr *const *)ast->row.items, ast->row.count, true, result);
+    case NL_AST_EXPR_PARAMETER:
+        return resolve_parameter(scope, ast, result);
+    case NL_AST_EXPR_COLLATE:
+        return resolve_collate(scope, ast, result);
+    case NL_AST_EXPR_ALIAS:
+        return nl_resolve_expr(scope, ast->alias.input, result);
+    case NL_AST_EXPR_STAR:
+    case NL_AST_EXPR_LAMBDA:
+    case NL_AST_EXPR_TABLE_ARGUMENT:
+        return misplaced(ast);
+    }
+    return misplaced(ast);
+}
+
+nl_status nl_resolve_expr(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    if (scope->depth >= NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+    scope->depth++;
+    const nl_expr *expr = NULL;
+    nl_status status = resolve_node(scope, ast, &expr);
+    scope->depth--;
+    if (status) return nl_sql_at(status, scope->env->text, ast->range, false);
+    NL_TRY(nl_arena_check(nl_scope_arena(scope)));
+    *result = expr->span.stop == ast->range.stop && expr->span.start == ast->range.start
+                  ? expr
+                  : nl_expr_with_span(nl_scope_arena(scope), expr, nl_span_of(ast->range));
+    return NULL;
+}
+
+nl_status nl_resolve_exprs(nl_scope *scope, const nl_ast_exprs *list, const nl_expr *const **result)
+{
+    const nl_expr **exprs = NL_NEW_ARRAY(nl_scope_arena(scope), const nl_expr *, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) NL_TRY(nl_resolve_expr(scope, list->items[i], &exprs[i]));
+    *result = exprs;
+    return NULL;
+}
+
+nl_status nl_fold(nl_scope *scope, const nl_expr *expr, const nl_value **value)
+{
+    nl_plan_context *context = scope->env->context;
+    *value = NULL;
+    if (expr->kind == NL_EXPR_LITERAL) {
+        *value = &expr->value;
+        return NULL;
+    }
+    if (!nl_expr_is_constant(expr) || !context->evaluate) return NULL;
+    nl_value *folded = NL_NEW(context->arena, nl_value);
+    NL_TRY(context->evaluate(context->arena, expr, context->confs, scope->env->text, folded));
+    *value = folded;
+    return NULL;
+}
+
+nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_value **value)
+{
+    const nl_plan_context *context = scope->env->context;
+    const nl_ast_ident *name = &ast->parameter.name;
+    if (!name->text.data && ast->parameter.index < context->parameter_count && !context->parameter_names) {
+        *value = &context->parameters[ast->parameter.index];
+        return NULL;
+    }
+    for (uint32_t i = 0; name->text.data && context->parameter_names && i < context->parameter_count; i++) {
+        if (!nl_str_equal(context->parameter_names[i], name->text)) continue;
+        *value = &context->parameters[i];
+        return NULL;
+    }
+    const nl_str shown = name->text.data ? name->text : nl_arena_f(context->arena, "_%u", ast->range.start);
+    return NL_RAISE(UNBOUND_SQL_PARAMETER, NL_P_STR("name", shown));
+}
+
+nl_status nl_resolve_condition(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    NL_TRY(nl_resolve_expr(scope, ast, result));
+    const nl_expr *condition = *result;
+    if (as_boolean(scope, &condition) && (*result)->type->id != NL_TYPE_STRING) {
+        *result = condition;
+        return NULL;
+    }
+    nl_status status;
+    if (scope->clause == NL_CLAUSE_JOIN)
+        status = NL_RAISE(JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE, NL_P_STR("joinCondition", nl_quote_expr(arena, *result)),
+                          NL_P_STR("conditionType", nl_quote_type(arena, (*result)->type)));
+    else
+        status = NL_RAISE(DATATYPE_MISMATCH__FILTER_NOT_BOOLEAN, NL_P_STR("sqlExpr", nl_quote_expr(arena, *result)),
+                          NL_P_STR("filter", nl_quote_expr(arena, *result)), NL_P_STR("type", nl_quote_type(arena, (*result)->type)));
+    return nl_sql_at(status, scope->env->text, ast->range, false);
+}

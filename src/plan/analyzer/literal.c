@@ -1,0 +1,379 @@
+/* Literals: typed values and the text Spark prints for them. */
+#include "plan/analyzer/analyzer.h"
+
+#include "base/number.h"
+
+#define MICROS_PER_HOUR   3600000000ll
+#define MICROS_PER_MINUTE 60000000ll
+
+/* java.math.BigDecimal.toString: plain, unless the number is tiny; then with an exponent. */
+static nl_str decimal_text(nl_arena *arena, nl_int128 unscaled, int scale)
+{
+    const int digits = nl_decimal_digits(unscaled);
+    const int exponent = digits - 1 - scale;
+    const nl_value value = {.type = nl_type_decimal(38, exponent < -6 ? 0 : scale), .decimal = unscaled};
+    const nl_text_options options = {.style = NL_TEXT_CAST, .zone = nl_timezone_utc()};
+    nl_builder out;
+    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
+    nl_value_append_text(&value, &options, &out);
+    nl_str text = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    if (exponent >= -6) return text;
+    const size_t sign = unscaled < 0;
+    const nl_str head = nl_str_slice(text, 0, sign + 1);
+    const nl_str tail = nl_str_slice(text, sign + 1, text.length);
+    return nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT "E%d", NL_STR_ARG(head), tail.length ? "." : "", NL_STR_ARG(tail), exponent);
+}
+
+static nl_str value_text(nl_arena *arena, const nl_value *value, nl_text_style style, const nl_timezone *zone)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
+    const nl_text_options options = {.style = style, .zone = zone};
+    nl_value_append_text(value, &options, &out);
+    const nl_str text = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
+}
+
+/* Spark's Literal.sql, except that strings and numbers print bare. */
+static nl_str literal_text(nl_scope *scope, const nl_value *value)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_timezone *zone = nl_scope_confs(scope)->zone;
+    if (value->is_null) return NL_STR("NULL");
+    nl_str text;
+    switch (value->type->id) {
+    case NL_TYPE_STRING:
+        return value->text;
+    case NL_TYPE_DECIMAL:
+        return decimal_text(arena, value->decimal, value->type->scale);
+    case NL_TYPE_DATE:
+        text = value_text(arena, value, NL_TEXT_CAST, zone);
+        return nl_arena_f(arena, "DATE '" NL_STR_FMT "'", NL_STR_ARG(text));
+    case NL_TYPE_TIMESTAMP:
+        text = value_text(arena, value, NL_TEXT_CAST, zone);
+        return nl_arena_f(arena, "TIMESTAMP '" NL_STR_FMT "'", NL_STR_ARG(text));
+    case NL_TYPE_TIMESTAMP_NTZ:
+        text = value_text(arena, value, NL_TEXT_CAST, zone);
+        return nl_arena_f(arena, "TIMESTAMP_NTZ '" NL_STR_FMT "'", NL_STR_ARG(text));
+    case NL_TYPE_BINARY: {
+        char *hex = NL_NEW_ARRAY(arena, char, value->text.length * 2 + 1);
+        nl_format_hex((const uint8_t *)value->text.data, value->text.length, true, hex);
+        return nl_arena_f(arena, "X'%.*s'", (int)(value->text.length * 2), hex);
+    }
+    case NL_TYPE_INTERVAL_YM:
+    case NL_TYPE_INTERVAL_DT:
+    case NL_TYPE_INTERVAL:
+        return value_text(arena, value, NL_TEXT_SHOW, zone);
+    case NL_TYPE_NULL:
+    case NL_TYPE_BOOLEAN:
+    case NL_TYPE_TINYINT:
+    case NL_TYPE_SMALLINT:
+    case NL_TYPE_INT:
+    case NL_TYPE_BIGINT:
+    case NL_TYPE_FLOAT:
+    case NL_TYPE_DOUBLE:
+    case NL_TYPE_ARRAY:
+    case NL_TYPE_MAP:
+    case NL_TYPE_STRUCT:
+    case NL_TYPE_VARIANT:
+    case NL_TYPE_COUNT:
+        break;
+    }
+    return value_text(arena, value, NL_TEXT_CAST, zone);
+}
+
+/* ---- typed text: DATE '…', TIMESTAMP '…' ---- */
+
+/* today, now, epoch, yesterday, tomorrow; *micros is local time for NTZ and instants for LTZ. */
+static bool special_instant(nl_scope *scope, nl_str text, bool is_ntz, int64_t *micros)
+{
+    const nl_eval_confs *confs = nl_scope_confs(scope);
+    const int64_t local_now = nl_timezone_to_local(confs->zone, confs->now_micros);
+    const int64_t today = nl_floor_div(local_now, NL_MICROS_PER_DAY) * NL_MICROS_PER_DAY;
+    const nl_str word = nl_str_trim(text);
+    int64_t local;
+    if (nl_str_is_nocase(word, "epoch")) {
+        *micros = 0;
+        return true;
+    }
+    if (nl_str_is_nocase(word, "now"))
+        local = local_now;
+    else if (nl_str_is_nocase(word, "today"))
+        local = today;
+    else if (nl_str_is_nocase(word, "yesterday"))
+        local = today - NL_MICROS_PER_DAY;
+    else if (nl_str_is_nocase(word, "tomorrow"))
+        local = today + NL_MICROS_PER_DAY;
+    else
+        return false;
+    *micros = is_ntz ? local : nl_timezone_from_local(confs->zone, local);
+    return true;
+}
+
+static nl_status invalid_typed(nl_scope *scope, const char *type, nl_str text)
+{
+    const nl_str quoted = nl_arena_f(nl_scope_arena(scope), "'" NL_STR_FMT "'", NL_STR_ARG(text));
+    return NL_RAISE(INVALID_TYPED_LITERAL, NL_P("valueType", type), NL_P_STR("value", quoted));
+}
+
+static nl_status date_value(nl_scope *scope, nl_str text, nl_value *value)
+{
+    int64_t micros = 0;
+    int32_t days = 0;
+    if (special_instant(scope, text, true, &micros))
+        days = (int32_t)nl_floor_div(micros, NL_MICROS_PER_DAY);
+    else if (!nl_cast_date(text, &days))
+        return invalid_typed(scope, "\"DATE\"", text);
+    *value = nl_value_int(nl_type_of(NL_TYPE_DATE), days);
+    return NULL;
+}
+
+static nl_status timestamp_value(nl_scope *scope, nl_ast_literal_kind kind, nl_str text, nl_value *value)
+{
+    int64_t micros = 0;
+    const bool is_ntz = kind == NL_AST_LITERAL_TIMESTAMP_NTZ;
+    bool is_valid = special_instant(scope, text, is_ntz, &micros);
+    if (!is_valid && is_ntz) is_valid = nl_cast_timestamp_ntz(text, false, &micros);
+    if (!is_valid && !is_ntz) is_valid = nl_cast_timestamp(text, nl_scope_confs(scope)->zone, &micros);
+    if (!is_valid)
+        return invalid_typed(scope, is_ntz ? "\"TIMESTAMP_NTZ\"" : kind == NL_AST_LITERAL_TIMESTAMP ? "\"TIMESTAMP\"" : "\"TIMESTAMP_LTZ\"", text);
+    *value = nl_value_int(nl_type_of(is_ntz ? NL_TYPE_TIMESTAMP_NTZ : NL_TYPE_TIMESTAMP), micros);
+    return NULL;
+}
+
+/* ---- intervals ---- */
+
+typedef struct interval_sum {
+    int64_t months, micros;
+    bool has_months, has_time;
+    nl_interval_field first, last; /* widest and narrowest field met */
+} interval_sum;
+
+static void widen(interval_sum *sum, nl_interval_field field)
+{
+    const bool is_first = !sum->has_months && !sum->has_time;
+    if (is_first || field < sum->first) sum->first = field;
+    if (is_first || field > sum->last) sum->last = field;
+    if (field <= NL_FIELD_MONTH)
+        sum->has_months = true;
+    else
+        sum->has_time = true;
+}
+
+/* Decimal text times `scale`, exact to a micro; false when it is no number or too large. */
+static bool scaled_number(nl_str text, int64_t scale, bool allow_fraction, int64_t *result)
+{
+    text = nl_str_trim(text);
+    const bool is_negative = text.length && text.data[0] == '-';
+    if (text.length && (text.data[0] == '-' || text.data[0] == '+')) text = nl_str_slice(text, 1, text.length);
+    const size_t dot = nl_str_find_char(text, '.', 0);
+    const nl_str whole = dot == NL_NOT_FOUND ? text : nl_str_slice(text, 0, dot);
+    nl_str fraction = dot == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(text, dot + 1, text.length);
+    if (dot != NL_NOT_FOUND && !allow_fraction) return false;
+    int64_t value = 0;
+    if (whole.length && !nl_parse_int64(whole, &value)) return false;
+    if (whole.length == 0 && fraction.length == 0) return false;
+    int64_t micros;
+    if (__builtin_mul_overflow(value, scale, &micros)) return false;
+    int64_t unit = scale;
+    for (size_t i = 0; i < fraction.length && i < 9; i++) {
+        if (fraction.data[i] < '0' || fraction.data[i] > '9') return false;
+        unit /= 10;
+        micros += (fraction.data[i] - '0') * unit;
+    }
+    *result = is_negative ? -micros : micros;
+    return true;
+}
+
+static bool add_unit(interval_sum *sum, nl_str number, nl_ast_interval_unit unit)
+{
+    static const struct {
+        int64_t scale;
+        nl_interval_field field;
+        bool is_months, allows_fraction;
+    } units[] = {
+        [NL_AST_UNIT_NANOSECOND] = {0, NL_FIELD_SECOND, false, false},
+        [NL_AST_UNIT_MICROSECOND] = {1, NL_FIELD_SECOND, false, false},
+        [NL_AST_UNIT_MILLISECOND] = {1000, NL_FIELD_SECOND, false, false},
+        [NL_AST_UNIT_SECOND] = {NL_MICROS_PER_SECOND, NL_FIELD_SECOND, false, true},
+        [NL_AST_UNIT_MINUTE] = {MICROS_PER_MINUTE, NL_FIELD_MINUTE, false, false},
+        [NL_AST_UNIT_HOUR] = {MICROS_PER_HOUR, NL_FIELD_HOUR, false, false},
+        [NL_AST_UNIT_DAY] = {NL_MICROS_PER_DAY, NL_FIELD_DAY, false, false},
+        [NL_AST_UNIT_WEEK] = {7 * NL_MICROS_PER_DAY, NL_FIELD_DAY, false, false},
+        [NL_AST_UNIT_MONTH] = {1, NL_FIELD_MONTH, true, false},
+        [NL_AST_UNIT_YEAR] = {12, NL_FIELD_YEAR, true, false},
+    };
+    int64_t amount = 0;
+    if (units[unit].scale == 0) return false;
+    if (!scaled_number(number, units[unit].scale, units[unit].allows_fraction, &amount)) return false;
+    widen(sum, units[unit].field);
+    return !__builtin_add_overflow(units[unit].is_months ? sum->months : sum->micros, amount,
+                                   units[unit].is_months ? &sum->months : &sum->micros);
+}
+
+/* '1-2' YEAR TO MONTH, '1 02:03:04.5' DAY TO SECOND and the shorter ones: numbers between separators, in field order. */
+static bool add_range(interval_sum *sum, const nl_ast_interval_part *part)
+{
+    static const nl_ast_interval_unit order[] = {NL_AST_UNIT_YEAR, NL_AST_UNIT_MONTH, NL_AST_UNIT_DAY,
+                                                 NL_AST_UNIT_HOUR, NL_AST_UNIT_MINUTE, NL_AST_UNIT_SECOND};
+    nl_str rest = nl_str_trim(part->value);
+    const bool is_negative = rest.length && rest.data[0] == '-';
+    if (rest.length && (rest.data[0] == '-' || rest.data[0] == '+')) rest = nl_str_slice(rest, 1, rest.length);
+    size_t from = 0;
+    size_t to = 0;
+    for (size_t i = 0; i < NL_COUNT(order); i++) {
+        if (order[i] == part->unit) from = i;
+        if (order[i] == part->to) to = i;
+    }
+    if (from > to) return false;
+    interval_sum positive = {0};
+    for (size_t i = from; i <= to; i++) {
+        const char separator = order[i] == NL_AST_UNIT_YEAR ? '-' : order[i] == NL_AST_UNIT_DAY ? ' ' : ':';
+        const size_t end = i == to ? rest.length : nl_str_find_char(rest, separator, 0);
+        if (end == NL_NOT_FOUND) return false;
+        if (!add_unit(&positive, nl_str_slice(rest, 0, end), order[i])) return false;
+        rest = nl_str_slice(rest, NL_MIN(end + 1, rest.length), rest.length);
+    }
+    widen(sum, positive.first);
+    widen(sum, positive.last);
+    sum->months += is_negative ? -positive.months : positive.months;
+    sum->micros += is_negative ? -positive.micros : positive.micros;
+    return true;
+}
+
+static bool unit_of_word(nl_str word, nl_ast_interval_unit *unit)
+{
+    static const char *const words[] = {
+        [NL_AST_UNIT_NANOSECOND] = "nanosecond", [NL_AST_UNIT_MICROSECOND] = "microsecond",
+        [NL_AST_UNIT_MILLISECOND] = "millisecond", [NL_AST_UNIT_SECOND] = "second",
+        [NL_AST_UNIT_MINUTE] = "minute", [NL_AST_UNIT_HOUR] = "hour",
+        [NL_AST_UNIT_DAY] = "day", [NL_AST_UNIT_WEEK] = "week",
+        [NL_AST_UNIT_MONTH] = "month", [NL_AST_UNIT_YEAR] = "year"};
+    if (word.length > 1 && (word.data[word.length - 1] == 's' || word.data[word.length - 1] == 'S'))
+        word = nl_str_slice(word, 0, word.length - 1);
+    for (size_t i = 0; i < NL_COUNT(words); i++) {
+        if (!nl_str_is_nocase(word, words[i])) continue;
+        *unit = (nl_ast_interval_unit)i;
+        return true;
+    }
+    return false;
+}
+
+/* INTERVAL '3 days 2 hours', with or without the word interval in front. */
+static bool add_text(interval_sum *sum, nl_str text)
+{
+    nl_str rest = nl_str_trim(text);
+    nl_str number = {0};
+    nl_str word;
+    bool is_first = true;
+    while (nl_str_next_part(&rest, ' ', &word)) {
+        if (word.length == 0) continue;
+        if (is_first && nl_str_is_nocase(word, "interval")) {
+            is_first = false;
+            continue;
+        }
+        is_first = false;
+        if (number.length == 0) {
+            number = word;
+            continue;
+        }
+        nl_ast_interval_unit unit;
+        if (!unit_of_word(word, &unit) || !add_unit(sum, number, unit)) return false;
+        number = (nl_str){0};
+    }
+    return number.length == 0 && (sum->has_months || sum->has_time);
+}
+
+static nl_status interval_value(nl_scope *scope, const nl_ast_expr *ast, nl_value *value)
+{
+    const nl_ast_literal *literal = &ast->literal;
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_str written = nl_str_slice(scope->env->text, ast->range.start, ast->range.stop);
+    interval_sum sum = {0};
+    bool is_valid = true;
+    if (literal->kind == NL_AST_LITERAL_INTERVAL_TEXT) is_valid = add_text(&sum, literal->text);
+    for (uint32_t i = 0; i < literal->part_count && is_valid; i++) {
+        const nl_ast_interval_part *part = &literal->parts[i];
+        is_valid = part->has_to ? add_range(&sum, part) : add_unit(&sum, part->value, part->unit);
+    }
+    if (!is_valid)
+        return NL_RAISE(INVALID_INTERVAL_FORMAT__INPUT_IS_EMPTY, NL_P_STR("input", literal->kind == NL_AST_LITERAL_INTERVAL_TEXT ? literal->text : written));
+    if (sum.has_months && sum.has_time)
+        return NL_RAISE(_LEGACY_ERROR_TEMP_0029, NL_P_STR("literal", written));
+    if (sum.has_months) {
+        if (sum.months > INT32_MAX || sum.months < INT32_MIN)
+            return NL_RAISE(INVALID_INTERVAL_FORMAT__INPUT_IS_EMPTY, NL_P_STR("input", written));
+        *value = nl_value_int(nl_type_interval_ym(sum.first, sum.last), sum.months);
+    } else {
+        *value = nl_value_int(nl_type_interval_dt(sum.first, sum.last), sum.micros);
+    }
+    (void)arena;
+    return NULL;
+}
+
+static nl_status literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value *value)
+{
+    const nl_ast_literal *literal = &ast->literal;
+    switch (literal->kind) {
+    case NL_AST_LITERAL_NULL:
+        *value = nl_value_null(nl_type_of(NL_TYPE_NULL));
+        return NULL;
+    case NL_AST_LITERAL_BOOLEAN:
+        *value = nl_value_boolean(literal->boolean);
+        return NULL;
+    case NL_AST_LITERAL_TINYINT:
+        *value = nl_value_int(nl_type_of(NL_TYPE_TINYINT), literal->integer);
+        return NULL;
+    case NL_AST_LITERAL_SMALLINT:
+        *value = nl_value_int(nl_type_of(NL_TYPE_SMALLINT), literal->integer);
+        return NULL;
+    case NL_AST_LITERAL_INT:
+        *value = nl_value_int(nl_type_int(), literal->integer);
+        return NULL;
+    case NL_AST_LITERAL_BIGINT:
+        *value = nl_value_int(nl_type_bigint(), literal->integer);
+        return NULL;
+    case NL_AST_LITERAL_FLOAT:
+        *value = (nl_value){.type = nl_type_of(NL_TYPE_FLOAT), .real = (double)(float)literal->real};
+        return NULL;
+    case NL_AST_LITERAL_DOUBLE:
+        *value = (nl_value){.type = nl_type_double(), .real = literal->real};
+        return NULL;
+    case NL_AST_LITERAL_DECIMAL:
+        *value = (nl_value){.type = nl_type_decimal(literal->precision, literal->scale), .decimal = literal->decimal};
+        return NULL;
+    case NL_AST_LITERAL_STRING:
+        *value = nl_value_string(literal->text);
+        return NULL;
+    case NL_AST_LITERAL_BINARY:
+        *value = (nl_value){.type = nl_type_binary(), .text = literal->text};
+        return NULL;
+    case NL_AST_LITERAL_DATE:
+        return date_value(scope, literal->text, value);
+    case NL_AST_LITERAL_TIMESTAMP:
+    case NL_AST_LITERAL_TIMESTAMP_NTZ:
+    case NL_AST_LITERAL_TIMESTAMP_LTZ:
+        return timestamp_value(scope, literal->kind, literal->text, value);
+    case NL_AST_LITERAL_INTERVAL_TEXT:
+    case NL_AST_LITERAL_INTERVAL:
+        return interval_value(scope, ast, value);
+    }
+    return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown kind of literal"));
+}
+
+nl_status nl_make_literal(nl_scope *scope, const nl_value *value, nl_span span, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_pretty *pretty = nl_pretty_text(arena, literal_text(scope, value));
+    *result = nl_expr_with_span(arena, nl_expr_with_pretty(arena, nl_expr_literal(arena, value), pretty), span);
+    return NULL;
+}
+
+nl_status nl_resolve_literal(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_value value = {0};
+    NL_TRY(literal_value(scope, ast, &value));
+    return nl_make_literal(scope, &value, nl_span_of(ast->range), result);
+}

@@ -1,0 +1,182 @@
+/* Queries and terms: WITH, set operations, TABLE t, parentheses. */
+#include "plan/analyzer/analyzer.h"
+
+#include "base/limits.h"
+#include "function/coercion.h"
+
+/* ---- set operations ---- */
+
+static const char *operator_word(nl_ast_set_operator op, nl_ast_set_quantifier quantifier)
+{
+    const bool is_all = quantifier == NL_AST_SET_ALL;
+    switch (op) {
+    case NL_AST_SET_UNION:
+        return "UNION";
+    case NL_AST_SET_EXCEPT:
+        return is_all ? "EXCEPT ALL" : "EXCEPT";
+    case NL_AST_SET_INTERSECT:
+        return is_all ? "INTERSECT ALL" : "INTERSECT";
+    }
+    return "";
+}
+
+static nl_set_kind set_kind(nl_ast_set_operator op, nl_ast_set_quantifier quantifier)
+{
+    const bool is_all = quantifier == NL_AST_SET_ALL;
+    switch (op) {
+    case NL_AST_SET_UNION:
+        return is_all ? NL_SET_UNION_ALL : NL_SET_UNION;
+    case NL_AST_SET_EXCEPT:
+        return is_all ? NL_SET_EXCEPT_ALL : NL_SET_EXCEPT;
+    case NL_AST_SET_INTERSECT:
+        return is_all ? NL_SET_INTERSECT_ALL : NL_SET_INTERSECT;
+    }
+    return NL_SET_UNION_ALL;
+}
+
+static nl_status without_hidden(nl_env *env, const nl_logical *plan, const nl_logical **result)
+{
+    uint32_t visible = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++) visible += !plan->columns[i].is_hidden;
+    *result = plan;
+    if (visible == plan->column_count) return NULL;
+    nl_column *columns = NL_NEW_ARRAY(env->context->arena, nl_column, visible + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        if (!plan->columns[i].is_hidden) columns[count++] = plan->columns[i];
+    *result = nl_logical_keep(env->context->arena, plan, columns, count);
+    return NULL;
+}
+
+static nl_status set_types(nl_env *env, const char *word, const nl_logical *left, const nl_logical *right, const nl_type ***types)
+{
+    nl_arena *arena = env->context->arena;
+    *types = NL_NEW_ARRAY(arena, const nl_type *, left->column_count + 1);
+    for (uint32_t i = 0; i < left->column_count; i++) {
+        (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, env->context->confs->is_ansi);
+        if ((*types)[i]) continue;
+        return NL_RAISE(INCOMPATIBLE_COLUMN_TYPE, NL_P("operator", word), NL_P("columnOrdinalNumber", nl_position_word(i)),
+                        NL_P("tableOrdinalNumber", "second"), NL_P_STR("dataType1", nl_quote_type(arena, right->columns[i].type)),
+                        NL_P_STR("dataType2", nl_quote_type(arena, left->columns[i].type)), NL_P("hint", ""));
+    }
+    return NULL;
+}
+
+static nl_status make_set(nl_env *env, nl_ast_set_operator op, nl_ast_set_quantifier quantifier, const nl_logical *left,
+                          const nl_logical *right, const nl_logical **plan)
+{
+    nl_arena *arena = env->context->arena;
+    const char *word = operator_word(op, quantifier);
+    NL_TRY(without_hidden(env, left, &left));
+    NL_TRY(without_hidden(env, right, &right));
+    if (left->column_count != right->column_count)
+        return NL_RAISE(NUM_COLUMNS_MISMATCH, NL_P("operator", word), NL_P_INT("firstNumColumns", left->column_count),
+                        NL_P("invalidOrdinalNum", "second"), NL_P_INT("invalidNumColumns", right->column_count));
+    const nl_type **types = NULL;
+    NL_TRY(set_types(env, word, left, right, &types));
+    NL_TRY(nl_cast_columns(env, left, types, &left));
+    NL_TRY(nl_cast_columns(env, right, types, &right));
+    const nl_logical *const children[] = {left, right};
+    nl_logical *set = nl_logical_new(arena, NL_PLAN_SET, children, 2);
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, left->column_count + 1);
+    for (uint32_t i = 0; i < left->column_count; i++) {
+        columns[i] = left->columns[i];
+        columns[i].id = nl_plan_new_id(env->context);
+        const bool is_right_too = op != NL_AST_SET_EXCEPT;
+        columns[i].is_nullable = left->columns[i].is_nullable || (is_right_too && right->columns[i].is_nullable);
+    }
+    set->columns = columns;
+    set->column_count = left->column_count;
+    set->set.kind = set_kind(op, quantifier);
+    *plan = set;
+    return NULL;
+}
+
+nl_status nl_make_set(nl_env *env, nl_ast_range range, nl_ast_set_operator op, nl_ast_set_quantifier quantifier,
+                      const nl_logical *left, const nl_logical *right, const nl_logical **plan)
+{
+    return nl_sql_at(make_set(env, op, quantifier, left, right, plan), env->text, range, false);
+}
+
+/* a UNION ALL b UNION ALL c … is a chain to the left: walked with a loop, however long. */
+nl_status nl_analyze_set(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_logical **plan)
+{
+    nl_list chain = {0};
+    const nl_ast_term *leftmost = term;
+    while (leftmost->kind == NL_AST_TERM_SET_OPERATION) {
+        nl_list_add(env->context->arena, &chain, NL_UNCONST(leftmost));
+        leftmost = leftmost->set.left;
+    }
+    const nl_logical *left = NULL;
+    NL_TRY(nl_analyze_term(env, outer, leftmost, NULL, &left));
+    for (uint32_t i = chain.count; i-- > 0;) {
+        const nl_ast_term *node = chain.items[i];
+        const nl_logical *right = NULL;
+        NL_TRY(nl_analyze_term(env, outer, node->set.right, NULL, &right));
+        NL_TRY(nl_make_set(env, node->range, node->set.op, node->set.quantifier, left, right, &left));
+    }
+    *plan = left;
+    return NULL;
+}
+
+/* ---- terms ---- */
+
+static nl_status analyze_plain_term(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_logical **plan)
+{
+    switch (term->kind) {
+    case NL_AST_TERM_SET_OPERATION:
+        return nl_analyze_set(env, outer, term, plan);
+    case NL_AST_TERM_VALUES:
+        return nl_analyze_relation(env, outer, term->values, plan);
+    case NL_AST_TERM_TABLE:
+        NL_TRY(nl_analyze_table(env, outer, &term->table, NULL, term->range, plan));
+        return without_hidden(env, *plan, plan);
+    case NL_AST_TERM_SUBQUERY:
+        return nl_analyze_query_in(env, outer, term->query, plan);
+    case NL_AST_TERM_PIPE:
+        return nl_analyze_pipe(env, outer, term->pipe, plan);
+    case NL_AST_TERM_SELECT:
+        return nl_analyze_select(env, outer, term, term->select, NULL, plan);
+    }
+    return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown kind of query term"));
+}
+
+nl_status nl_analyze_term(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_ast_organization *organization,
+                          const nl_logical **plan)
+{
+    nl_plan_context *context = env->context;
+    if (context->depth >= NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+    context->depth++;
+    nl_status status;
+    if (term->kind == NL_AST_TERM_SELECT) {
+        status = nl_analyze_select(env, outer, term, term->select, organization, plan);
+    } else {
+        status = analyze_plain_term(env, outer, term, plan);
+        if (!status && organization) {
+            nl_scope scope;
+            nl_scope_over(&scope, env, outer, *plan, NL_CLAUSE_ORDER_BY);
+            scope.windows = &organization->windows;
+            status = nl_apply_organization(&scope, organization, *plan, plan);
+        }
+    }
+    context->depth--;
+    return status;
+}
+
+nl_status nl_analyze_query_in(nl_env *env, nl_scope *outer, const nl_ast_query *query, const nl_logical **plan)
+{
+    nl_env inner = *env;
+    if (query->ctes.count) NL_TRY(nl_declare_ctes(env, outer, &query->ctes, &inner));
+    const nl_logical *body = NULL;
+    NL_TRY(nl_analyze_term(&inner, outer, query->body, &query->organization, &body));
+    return nl_finish_ctes(env, &inner, body, plan);
+}
+
+nl_status nl_analyze_query(nl_plan_context *context, const struct nl_ast_query *query, const nl_logical **plan)
+{
+    nl_env env = {.context = context, .text = context->text};
+    const nl_logical *made = NULL;
+    NL_TRY(nl_analyze_query_in(&env, NULL, query, &made));
+    NL_TRY(without_hidden(&env, made, plan));
+    return nl_arena_check(context->arena);
+}

@@ -1,0 +1,123 @@
+/* Table functions and LATERAL VIEW: range(…), and every generator. */
+#include "plan/analyzer/analyzer.h"
+
+static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument, int64_t *number)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *expr = NULL;
+    const nl_value *value = NULL;
+    NL_TRY(nl_resolve_expr(scope, argument->value, &expr));
+    const nl_expr *cast = NULL;
+    NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));
+    NL_TRY(nl_fold(scope, cast, &value));
+    if (!value || value->is_null)
+        return NL_RAISE(UNEXPECTED_INPUT_TYPE, NL_P("functionName", "`range`"), NL_P("paramIndex", "first"),
+                        NL_P("requiredType", "\"BIGINT\""), NL_P_STR("inputSql", nl_quote_expr(arena, expr)),
+                        NL_P_STR("inputType", nl_quote_type(arena, expr->type)));
+    *number = value->integer;
+    return NULL;
+}
+
+static nl_status analyze_range(nl_scope *scope, const nl_ast_arguments *args, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    int64_t numbers[4] = {0, 0, 1, 0};
+    if (args->count < 1 || args->count > 4)
+        return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`range`"), NL_P("expectedNum", "[1, 2, 3, 4]"),
+                        NL_P_INT("actualNum", args->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+    const uint32_t first = args->count == 1 ? 1 : 0;
+    for (uint32_t i = 0; i < args->count && i + first < 3; i++) NL_TRY(range_argument(scope, &args->items[i], &numbers[i + first]));
+    if (numbers[2] == 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: step (0) cannot be 0");
+    nl_logical *range = nl_logical_new(arena, NL_PLAN_RANGE, NULL, 0);
+    nl_column *column = NL_NEW(arena, nl_column);
+    *column = (nl_column){.id = nl_plan_new_id(scope->env->context), .name = NL_STR("id"), .type = nl_type_bigint()};
+    range->columns = column;
+    range->column_count = 1;
+    range->range.start = numbers[0];
+    range->range.stop = numbers[1];
+    range->range.step = numbers[2];
+    *plan = range;
+    return NULL;
+}
+
+static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_arguments *args, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, args->count + 1);
+    for (uint32_t i = 0; i < args->count; i++) NL_TRY(nl_resolve_expr(scope, args->items[i].value, &exprs[i]));
+    nl_select_generator generator = {0};
+    NL_TRY(nl_make_generator(scope, name, exprs, args->count, &generator));
+    *plan = nl_generator_plan(arena, &generator, nl_logical_one_row(arena));
+    return NULL;
+}
+
+static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    NL_TRY(nl_name_parts(scope, &relation->function.name, &parts, &count));
+    const nl_str name = parts[count - 1];
+    if (nl_str_is_nocase(name, "range")) return analyze_range(scope, &relation->function.args, plan);
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(name, &rows);
+    if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);
+    if (row_count) return NL_RAISE(NOT_A_TABLE_FUNCTION, NL_P_STR("functionName", nl_quote_names(arena, parts, count)));
+    return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
+}
+
+nl_status nl_analyze_table_function(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    nl_scope scope = {.env = env, .outer = outer, .clause = NL_CLAUSE_OTHER};
+    return nl_sql_at(analyze_function(&scope, relation, plan), env->text, relation->range, false);
+}
+
+static nl_status view_names(nl_scope *scope, const nl_ast_relation *relation, nl_select_generator *generator)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_ast_idents *names = &relation->lateral_view.columns;
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, generator->column_count + 1);
+    if (names->count && names->count != generator->column_count) {
+        nl_str *texts = NL_NEW_ARRAY(arena, nl_str, names->count + 1);
+        for (uint32_t i = 0; i < names->count; i++) texts[i] = names->items[i].text;
+        return NL_RAISE(UDTF_ALIAS_NUMBER_MISMATCH, NL_P_INT("aliasesSize", generator->column_count),
+                        NL_P_STR("aliasesNames", nl_join_texts(arena, texts, names->count, ",")));
+    }
+    for (uint32_t i = 0; i < generator->column_count; i++) {
+        columns[i] = generator->columns[i];
+        if (names->count) columns[i].name = names->items[i].text;
+        columns[i].qualifier = relation->lateral_view.table.text.data ? &relation->lateral_view.table.text : NULL;
+        columns[i].qualifier_count = relation->lateral_view.table.text.data != NULL;
+        if (relation->lateral_view.is_outer) columns[i].is_nullable = true;
+    }
+    generator->columns = columns;
+    return NULL;
+}
+
+static nl_status lateral_view(nl_scope *scope, const nl_ast_relation *relation, const nl_logical *input, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    const nl_expr *const *args = NULL;
+    NL_TRY(nl_name_parts(scope, &relation->lateral_view.function, &parts, &count));
+    NL_TRY(nl_resolve_exprs(scope, &relation->lateral_view.args, &args));
+    nl_select_generator generator = {0};
+    NL_TRY(nl_make_generator(scope, parts[count - 1], args, relation->lateral_view.args.count, &generator));
+    generator.is_outer = generator.is_outer || relation->lateral_view.is_outer;
+    NL_TRY(view_names(scope, relation, &generator));
+    *plan = nl_generator_plan(arena, &generator, input);
+    return NULL;
+}
+
+nl_status nl_analyze_lateral_view(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    const nl_logical *input = NULL;
+    if (relation->lateral_view.input)
+        NL_TRY(nl_analyze_relation(env, outer, relation->lateral_view.input, &input));
+    else
+        input = nl_logical_one_row(env->context->arena);
+    nl_scope scope;
+    nl_scope_over(&scope, env, outer, input, NL_CLAUSE_OTHER);
+    return nl_sql_at(lateral_view(&scope, relation, input, plan), env->text, relation->range, false);
+}

@@ -1,0 +1,86 @@
+/* VALUES: rows of expressions, each column of the rows' common type. */
+#include "plan/analyzer/analyzer.h"
+
+#include "function/coercion.h"
+
+/* A row's cells: (a, b), a struct to be opened, or one value. */
+static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *const **cells, uint32_t *count)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    if (ast->kind == NL_AST_EXPR_ROW) {
+        *count = ast->row.count;
+        return nl_resolve_exprs(scope, &ast->row, cells);
+    }
+    const nl_expr *value = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast, &value));
+    const nl_expr **list;
+    if (value->type->id != NL_TYPE_STRUCT || value->kind != NL_EXPR_CALL) {
+        list = NL_NEW_ARRAY(arena, const nl_expr *, 1);
+        list[0] = value;
+        *count = 1;
+    } else {
+        *count = value->type->child_count;
+        list = NL_NEW_ARRAY(arena, const nl_expr *, *count + 1);
+        for (uint32_t i = 0; i < *count; i++) list[i] = nl_expr_field(arena, value, i);
+    }
+    *cells = list;
+    return NULL;
+}
+
+static nl_status column_type(nl_scope *scope, const nl_expr *const *const *rows, uint32_t row_count, uint32_t column,
+                             const nl_type **type, bool *is_nullable)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    *type = rows[0][column]->type;
+    for (uint32_t r = 0; r < row_count; r++) {
+        *is_nullable = *is_nullable || rows[r][column]->is_nullable;
+        *type = nl_common_type(arena, *type, rows[r][column]->type, nl_scope_confs(scope)->is_ansi);
+        if (*type) continue;
+        const nl_str name = nl_arena_f(arena, "`col%u`", column + 1);
+        return NL_RAISE(INVALID_INLINE_TABLE__INCOMPATIBLE_TYPES_IN_INLINE_TABLE, NL_P_STR("colName", name));
+    }
+    return NULL;
+}
+
+static nl_status analyze_values(nl_scope *scope, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const uint32_t row_count = relation->rows.count;
+    const nl_expr *const **rows = NL_NEW_ARRAY(arena, const nl_expr *const *, row_count + 1);
+    uint32_t width = 0;
+    for (uint32_t r = 0; r < row_count; r++) {
+        uint32_t count = 0;
+        NL_TRY(resolve_row(scope, relation->rows.items[r], &rows[r], &count));
+        if (r == 0) width = count;
+        const uint32_t expected = relation->alias.columns.count ? relation->alias.columns.count : width;
+        if (count != expected)
+            return NL_RAISE(INVALID_INLINE_TABLE__NUM_COLUMNS_MISMATCH, NL_P_INT("expectedNumCols", expected),
+                            NL_P_INT("actualNumCols", count), NL_P_INT("rowIndex", r));
+        NL_TRY(nl_arena_check(arena));
+    }
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, width + 1);
+    for (uint32_t c = 0; c < width; c++) {
+        columns[c].id = nl_plan_new_id(scope->env->context);
+        columns[c].name = nl_arena_f(arena, "col%u", c + 1);
+        NL_TRY(column_type(scope, rows, row_count, c, &columns[c].type, &columns[c].is_nullable));
+    }
+    for (uint32_t r = 0; r < row_count; r++) {
+        const nl_expr **cells = NL_NEW_ARRAY(arena, const nl_expr *, width + 1);
+        for (uint32_t c = 0; c < width; c++) cells[c] = nl_expr_cast(arena, rows[r][c], columns[c].type, nl_scope_cast_mode(scope));
+        rows[r] = cells;
+    }
+    nl_logical *values = nl_logical_new(arena, NL_PLAN_VALUES, NULL, 0);
+    values->columns = columns;
+    values->column_count = width;
+    values->values.rows = rows;
+    values->values.row_count = row_count;
+    values->span = nl_span_of(relation->range);
+    *plan = values;
+    return NULL;
+}
+
+nl_status nl_analyze_values(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    nl_scope scope = {.env = env, .outer = outer, .clause = NL_CLAUSE_VALUES};
+    return nl_sql_at(analyze_values(&scope, relation, plan), env->text, relation->range, false);
+}

@@ -69,9 +69,9 @@ static void set_environment(nl_session *session)
 {
     enum { COUNT = 4 };
     nl_property *properties = NL_NEW_ARRAY(session->arena, nl_property, COUNT);
-    properties[0] = (nl_property){NL_STR("engine-name"), NL_STR("spark")};
-    properties[1] = (nl_property){NL_STR("engine-version"), NL_STR("4.0.1")};
-    properties[2] = (nl_property){NL_STR("app-id"), session->app_id};
+    properties[0] = (nl_property){NL_STR("engine-version"), NL_STR("4.0.1")};
+    properties[1] = (nl_property){NL_STR("app-id"), session->app_id};
+    properties[2] = (nl_property){NL_STR("engine-name"), NL_STR("spark")};
     properties[3] = (nl_property){NL_STR("iceberg-version"), NL_STR("nilas " NILAS_VERSION)};
     session->environment = (nl_commit_environment){properties, COUNT};
 }

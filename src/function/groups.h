@@ -8,6 +8,8 @@
     G(comparison)             \
     G(special)                \
     G(concat)                 \
+    G(datetime_parts)         \
+    G(datetime_basic)         \
     G(basic_aggregates)       \
     G(first_aggregates)       \
     G(ranking)

@@ -422,12 +422,14 @@ const nl_type *nl_pattern_resolve(nl_arena *arena, const nl_pattern *pattern, co
     case NL_PATTERN_NUMERIC:
     case NL_PATTERN_INTEGRAL:
     case NL_PATTERN_DECIMAL:
-    case NL_PATTERN_INTERVAL_YM:
-    case NL_PATTERN_INTERVAL_DT:
     case NL_PATTERN_STRUCT:
     case NL_PATTERN_UNION:
     case NL_PATTERN_BOUND:
         break;
+    case NL_PATTERN_INTERVAL_YM:
+        return nl_type_of(NL_TYPE_INTERVAL_YM);
+    case NL_PATTERN_INTERVAL_DT:
+        return nl_type_of(NL_TYPE_INTERVAL_DT);
     }
     return NULL;
 }

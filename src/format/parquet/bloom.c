@@ -9,7 +9,7 @@
 
 static const uint32_t salts[WORDS] = {0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du, 0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u};
 
-static size_t block_of(size_t length, uint64_t hash)
+size_t nl_bloom_block_offset(size_t length, uint64_t hash)
 {
     const uint64_t block_count = length / NL_BLOOM_BLOCK_BYTES;
     return (size_t)(((hash >> 32) * block_count) >> 32) * NL_BLOOM_BLOCK_BYTES;
@@ -19,7 +19,7 @@ bool nl_bloom_may_contain(const uint8_t *bits, size_t length, uint64_t hash)
 {
     if (length < NL_BLOOM_BLOCK_BYTES) return true;
     uint32_t words[WORDS];
-    memcpy(words, bits + block_of(length, hash), sizeof(words));
+    memcpy(words, bits + nl_bloom_block_offset(length, hash), sizeof(words));
     const uint32_t key = (uint32_t)hash;
     for (uint32_t i = 0; i < WORDS; i++) {
         if (!(words[i] & (1u << ((key * salts[i]) >> 27)))) return false;
@@ -30,7 +30,7 @@ bool nl_bloom_may_contain(const uint8_t *bits, size_t length, uint64_t hash)
 void nl_bloom_insert(uint8_t *bits, size_t length, uint64_t hash)
 {
     uint32_t words[WORDS];
-    uint8_t *block = bits + block_of(length, hash);
+    uint8_t *block = bits + nl_bloom_block_offset(length, hash);
     memcpy(words, block, sizeof(words));
     const uint32_t key = (uint32_t)hash;
     for (uint32_t i = 0; i < WORDS; i++) words[i] |= 1u << ((key * salts[i]) >> 27);

@@ -9,6 +9,7 @@
 
 /* bits: length bytes, a multiple of the block's. */
 bool nl_bloom_may_contain(const uint8_t *bits, size_t length, uint64_t hash);
+size_t nl_bloom_block_offset(size_t length, uint64_t hash); /* of the one block a hash looks at */
 void nl_bloom_insert(uint8_t *bits, size_t length, uint64_t hash);
 /* Bytes, a power of two, for `distinct` values and a false positive probability; at most bytes_max. */
 size_t nl_bloom_size(uint64_t distinct, double fpp, size_t bytes_max);

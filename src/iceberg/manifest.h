@@ -214,6 +214,6 @@ typedef struct nl_manifest_list_options {
     int64_t first_row_id;     /* v3: the table's next-row-id; NL_NONE before v3 */
 } nl_manifest_list_options;
 /* Writes the list. v3 data manifests without first_row_id get theirs in order; *next_row_id (may be NULL) is the id
- * after them (first_row_id + added rows of the snapshot). Fails when it exists already. */
+ * after them (first_row_id + added rows of the snapshot). Replaces a file of that name: names are unique by their uuid. */
 NL_MUST_USE nl_status nl_manifest_list_write(nl_fs *fs, nl_str path, const nl_manifest_list_options *options, const nl_manifest_file *files,
                                              uint32_t file_count, nl_memory *memory, int64_t *next_row_id);

@@ -10,20 +10,30 @@
 
 #include "base/number.h"
 
-/* Written once before use, then only passes_left changes. */
+/* Written before use, then only passes_left changes. */
 static nl_str crash_name;
 static _Atomic int64_t passes_left;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
-static void read_environment(void)
+static void choose(nl_str wanted)
 {
-    nl_str wanted = nl_str_from(getenv("NILAS_CRASH"));
     size_t colon = nl_str_find_last_char(wanted, ':');
     int64_t count = 1;
     if (colon != NL_NOT_FOUND && nl_parse_int64(nl_str_slice(wanted, colon + 1, wanted.length), &count))
         wanted = nl_str_slice(wanted, 0, colon);
     crash_name = wanted;
     atomic_store(&passes_left, count);
+}
+
+static void read_environment(void)
+{
+    choose(nl_str_from(getenv("NILAS_CRASH")));
+}
+
+void nl_crash_choose(const char *wanted)
+{
+    pthread_once(&read_once, read_environment);
+    choose(nl_str_from(wanted));
 }
 
 void nl_crash_point(const char *name)

@@ -10,3 +10,5 @@
 #endif
 
 void nl_crash_point(const char *name);
+/* For a forked child of a test, which inherits what its parent read from the environment: wanted as in NILAS_CRASH. */
+void nl_crash_choose(const char *wanted);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/limits.h"
+
 #define BIRTH_BYTES     4096u /* small structures never need a second chunk       */
 #define RESERVE_BYTES   4096u /* what a phase may use between refusal and check   */
 #define CHUNK_BYTES_MAX (256u << 10)
@@ -87,7 +89,7 @@ static bool add_chunk(nl_arena *arena, size_t size, bool is_unpaid, uint8_t **bo
 {
     bool is_own = size > arena->next_chunk_bytes / 4;
     size_t total = nl_size_add(sizeof(chunk), is_own ? size : arena->next_chunk_bytes);
-    if (total > SIZE_MAX / 2) return false;
+    if (total > NL_ALLOCATION_BYTES_MAX) return false;
     if (!is_unpaid && !nl_memory_try_charge(arena->memory, total)) return false;
     chunk *added = malloc(total);
     if (added == NULL) {

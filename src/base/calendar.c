@@ -33,7 +33,7 @@ void nl_civil_from_days(int64_t days, nl_civil *civil)
 void nl_civil_from_micros(int64_t micros, nl_civil *civil)
 {
     int64_t days = nl_floor_div(micros, NL_MICROS_PER_DAY);
-    int64_t rest = micros - days * NL_MICROS_PER_DAY;
+    int64_t rest = nl_floor_mod(micros, NL_MICROS_PER_DAY);
     nl_civil_from_days(days, civil);
     int32_t second_of_day = (int32_t)(rest / NL_MICROS_PER_SECOND);
     civil->microsecond = (int32_t)(rest % NL_MICROS_PER_SECOND);

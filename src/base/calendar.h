@@ -27,7 +27,8 @@ static inline int64_t nl_floor_div(int64_t a, int64_t b)
 }
 static inline int64_t nl_floor_mod(int64_t a, int64_t b)
 {
-    return a - nl_floor_div(a, b) * b;
+    int64_t rest = a % b;
+    return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
 int64_t nl_days_from_civil(int64_t year, int32_t month, int32_t day);
 void nl_civil_from_days(int64_t days, nl_civil *civil); /* sets year, month, day only */

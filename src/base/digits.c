@@ -163,7 +163,7 @@ static void digits_in_words(const scaling *in, bool is_32, nl_digits *digits)
         is_first = false;
     }
     digits->exponent = exponent + 1;
-    int64_t twice = (int64_t)((uint64_t)b << 1) - tens;
+    int64_t twice = (int64_t)(((uint64_t)b << 1) - (uint64_t)tens); /* wraps, as in Java */
     round_last(digits, is_low, is_high, twice < 0 ? -1 : twice > 0);
 }
 

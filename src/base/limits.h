@@ -23,3 +23,4 @@
 #define NL_FOLDER_DEPTH_MAX         64u                  /* a descriptor is held per level; links may form circles    */
 #define NL_PATH_BYTES_MAX           4096u                /* PATH_MAX of Linux                                        */
 #define NL_MEMORY_FILE_BYTES_MAX    (1u << 30)           /* files of the in-memory file system, which tests use        */
+#define NL_ALLOCATION_BYTES_MAX     (1ull << 38)         /* one piece of memory; more than that is a lie in some file */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/process.h"
 
 #define BUFFER_ALIGNMENT 64u
@@ -162,7 +163,7 @@ static nl_status refused(nl_memory *memory, size_t bytes)
 nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl_buffer **buffer)
 {
     _Static_assert(sizeof(nl_buffer) <= BUFFER_ALIGNMENT, "the head fits before the first border");
-    if (size_bytes > SIZE_MAX / 2) return refused(memory, size_bytes);
+    if (size_bytes > NL_ALLOCATION_BYTES_MAX) return refused(memory, size_bytes);
     size_t body = (size_bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
     size_t total = BUFFER_ALIGNMENT + body + BUFFER_ALIGNMENT;
     if (!nl_memory_try_charge(memory, total)) return refused(memory, total);

@@ -114,7 +114,7 @@ static bool contains_commit(const nl_table_metadata *metadata, int64_t snapshot_
  * surely is not, `unknown` when it cannot be said. */
 static nl_status check_outcome(nl_iceberg_table *table, const nl_table_metadata *base, const int64_t *snapshot_id, nl_status unknown)
 {
-    retry_policy policy;
+    retry_policy policy = {0};
     nl_error_free(status_policy_of(base, &policy));
     for (int64_t attempt = 0; snapshot_id && *snapshot_id != NL_NONE && attempt <= policy.retries; attempt++) {
         if (attempt > 0) back_off(&policy, attempt);
@@ -138,7 +138,7 @@ nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void
     for (int64_t attempt = 0;; attempt++) {
         nl_arena *arena = nl_arena_new(table->memory);
         const nl_table_metadata *base = nl_iceberg_table_metadata(table), *committed = NULL;
-        retry_policy policy;
+        retry_policy policy = {0};
         nl_status status = retry_policy_of(base, &policy);
         if (!status) status = attempt_once(table, build, argument, arena, base, &committed);
         if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = check_outcome(table, base, snapshot_id, status);

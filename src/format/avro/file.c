@@ -257,7 +257,7 @@ nl_status nl_avro_file_restrict(nl_avro_file *file, uint64_t start, uint64_t end
     /* A block belongs to the part in which it starts: look for the marker that ends the block before. */
     for (uint64_t at = start - SYNC_BYTES; at + SYNC_BYTES <= size;) {
         const size_t length = (size_t)NL_MIN(WINDOW_BYTES, size - at);
-        const uint8_t *data;
+        const uint8_t *data = NULL;
         NL_TRY(fetch(file, at, length, &data));
         const uint8_t *found = memmem(data, length, file->sync, SYNC_BYTES);
         if (found) {

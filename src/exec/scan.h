@@ -33,4 +33,8 @@ struct nl_scan { /* first member of every kind */
 };
 struct nl_scan_reader {
     nl_scan *scan;
+    /* Which piece of work the batch just given came from. Pieces are numbered in the table's order and handed out in
+     * ascending order; a reader finishes one before it takes the next. Results then keep the table's order. A scan
+     * that does not care leaves it 0. Below 2^40. */
+    uint64_t morsel;
 };

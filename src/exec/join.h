@@ -1,0 +1,111 @@
+/* exec/join.h - the inside of joins, shared by the join files.
+ *
+ * The right child is built, the left one probes. Build rows lie in stores by the top bits of their hash (partitions);
+ * a directory over the top bits points to chains of rows, with 16 bits that say which hashes a chain can hold. When
+ * memory is refused, partitions move to disk; probe rows of such a partition follow, and the partition is joined alone
+ * after all other rows. Without equal keys every build row is a candidate of every probe row.
+ */
+#pragma once
+
+#include "exec/bloom.h"
+#include "exec/engine.h"
+#include "exec/row.h"
+#include "exec/spill.h"
+
+#define NL_JOIN_PARTS_BITS 4u
+#define NL_JOIN_PARTS      (1u << NL_JOIN_PARTS_BITS)
+
+typedef struct nl_join_header { /* before every build row's columns */
+    uint64_t hash;
+    uint8_t *next;   /* of the chain, in the order of arrival */
+    uint8_t matched; /* RIGHT, FULL: set by any worker, atomically */
+} nl_join_header;
+
+static inline nl_join_header *nl_join_header_of(uint8_t *row)
+{
+    return (nl_join_header *)(void *)row;
+}
+
+typedef struct nl_join_table {
+    nl_buffer *directory; /* uint64_t: 16 tag bits, 48 of the address */
+    uint32_t shift;       /* slot = hash >> shift */
+    uint64_t row_count;   /* all, chained or not */
+    nl_heap *heap;        /* of all rows */
+    uint8_t **all_rows;   /* nested loop, unmatched rows: every row; owned */
+} nl_join_table;
+
+typedef struct nl_join_worker {
+    nl_row_store parts[NL_JOIN_PARTS];
+    nl_spill *build_spills[NL_JOIN_PARTS], *probe_spills[NL_JOIN_PARTS];
+    bool has_null_key;
+    bool *has_range;       /* per key: of integers seen */
+    int64_t *lower, *upper;
+    /* Probing: */
+    nl_buffer *scratch;
+    uint32_t scratch_rows;
+    uint64_t *hashes;      /* by batch row */
+    uint8_t *matched;      /* by batch row */
+    uint8_t **pointers;    /* by position in the selection: the candidate */
+    uint32_t *batch_rows, *candidates, *failed;
+    uint32_t *pair_rows;   /* pairs found and not yet output */
+    uint8_t **pair_pointers;
+    uint32_t *sorted_rows; /* scratch for putting pairs in order */
+    uint8_t **sorted_pointers;
+    uint32_t pair_count, pair_capacity;
+} nl_join_worker;
+
+typedef struct nl_join {
+    nl_exec *exec;
+    const nl_logical *node;
+    nl_join_kind kind;
+    bool is_null_aware;
+    const nl_column *left, *right;
+    uint32_t left_count, right_count;
+    uint32_t key_count;
+    bool *is_null_safe;        /* per key: <=> */
+    nl_programs build_values;  /* over right: keys, then carried columns */
+    nl_programs probe_keys;    /* over left */
+    uint32_t build_value_count;
+    uint32_t *right_to_layout; /* layout column of each right column; UINT32_MAX: not carried */
+    bool *is_residual_left, *is_residual_right; /* columns the residual looks at */
+    bool has_residual;
+    nl_programs residual;      /* over left and right */
+    nl_row_layout layout, raw_layout;
+    const nl_type **build_types, **left_types; /* of spill files */
+    nl_join_worker *workers;
+    nl_join_table table;
+    atomic_bool is_spilled[NL_JOIN_PARTS];
+    atomic_bool any_spilled;
+    bool has_null_key;
+    uint64_t build_rows;       /* all, on disk too */
+    nl_metric *build_metric;
+    nl_operator *probe;        /* whose next gets the output */
+    nl_bloom bloom;
+    const nl_expr **left_keys, **right_keys;
+} nl_join;
+
+static inline bool nl_join_keeps_right(const nl_join *join) /* unmatched build rows are output */
+{
+    return join->kind == NL_JOIN_RIGHT || join->kind == NL_JOIN_FULL;
+}
+static inline bool nl_join_gives_right(const nl_join *join) /* right columns are output */
+{
+    return join->kind <= NL_JOIN_CROSS;
+}
+
+/* join_build.c */
+nl_operator *nl_join_build_operator(nl_join *join);
+/* Chains `count` stores' rows (all of one table) in parallel; takes nothing. */
+NL_MUST_USE nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool in_parallel, nl_join_table *table);
+void nl_join_table_fini(nl_join_table *table);
+NL_MUST_USE nl_status nl_join_store_rows(nl_join *join, const nl_vector *values, const uint64_t *hashes, nl_selection selection, nl_row_store *store);
+/* join_probe.c */
+nl_operator *nl_join_probe_operator(nl_join *join);
+NL_MUST_USE nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, bool is_late);
+NL_MUST_USE nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t count, const nl_join_table *table, nl_batch *out);
+NL_MUST_USE nl_status nl_join_scratch(nl_join_worker *own, nl_memory *memory, uint32_t rows, uint32_t pair_rows);
+/* join_late.c */
+nl_source *nl_join_spilled_source(nl_join *join);
+nl_source *nl_join_unmatched_source(nl_join *join);
+/* join_filter.c: min, max and Bloom filter of the build keys for the scans that feed the probe. */
+NL_MUST_USE nl_status nl_join_note_filters(nl_join *join);

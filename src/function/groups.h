@@ -10,6 +10,10 @@
     G(concat)                 \
     G(datetime_parts)         \
     G(datetime_basic)         \
+    G(string_basic)           \
+    G(string_more)            \
+    G(like)                   \
+    G(regexp)                 \
     G(basic_aggregates)       \
     G(first_aggregates)       \
     G(ranking)

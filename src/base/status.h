@@ -102,7 +102,7 @@ typedef struct nl_query_context {
     uint32_t start;      /* first byte of the fragment                */
     uint32_t stop;       /* one past its last byte                    */
     uint32_t line;
-    uint32_t position;
+    uint32_t position;   /* in characters (code points), not bytes */
     bool is_parse_error; /* words of a parse error: "(line 1, pos 16)" and a dashed caret line */
     bool is_analysis;    /* analysis: "; line 1 pos 7" after the SQLSTATE, no fragment shown     */
 } nl_query_context;
@@ -119,8 +119,9 @@ const char *nl_error_param(const nl_error *error, const char *name);
 uint32_t nl_error_param_count(const nl_error *error);
 void nl_error_param_at(const nl_error *error, uint32_t i, const char **name, const char **value);
 
-/* The message as Spark prints it: "[DIVIDE_BY_ZERO] Division by zero. … SQLSTATE: 22012" and the query context.
- * Borrowed from the error; valid until it is freed. */
+/* The message as Spark prints it: "[DIVIDE_BY_ZERO] Division by zero. … SQLSTATE: 22012" and the query context. One
+ * with the context of a parse error begins with a line feed, as Spark's do. Conditions named _LEGACY_ERROR_… have no
+ * "[…]". Borrowed from the error; valid until it is freed or a context is set. */
 const char *nl_error_message(nl_error *error);
 /* The notes, newest last, one a line; "" when there are none. Borrowed from the error. */
 const char *nl_error_notes(nl_error *error);

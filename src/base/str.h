@@ -53,7 +53,8 @@ size_t nl_str_find_char(nl_str haystack, char c, size_t from);
 size_t nl_str_find_last_char(nl_str haystack, char c);           /* or NL_NOT_FOUND */
 nl_str nl_str_trim(nl_str a);                      /* ASCII white space off both ends                    */
 
-/* Cuts the next part before `separator` off *rest. False when nothing is left. "a,,b" gives "a", "", "b". */
+/* Cuts the next part before `separator` off *rest. False when nothing is left. "a,,b" gives "a", "", "b";
+ * a separator at the end only ends the last part: "a," gives "a". */
 bool nl_str_next_part(nl_str *rest, char separator, nl_str *part);
 
 /* UTF-8. Invalid bytes count as one character each. */

@@ -7,6 +7,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "storage/fault.h"
 
@@ -212,6 +216,33 @@ static void test_a_step_is_counted_from_now(void **state)
     nl_fault_plan_free(plan);
 }
 
+/* In a child, so that the plan of the environment, which is read once, does not reach the other tests. */
+static void test_the_environment_can_break_local_files(void **state)
+{
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("NILAS_FAULT", "local.stat:2=EACCES", 1);
+        nl_fs *fs = NULL;
+        nl_file_info info;
+        bool is_good = nl_fs_for_path(NL_STR("file:/tmp"), &fs) == NULL;
+        is_good = is_good && nl_fs_stat(fs, NL_STR("file:/tmp"), &info) == NULL;
+        nl_status status = nl_fs_stat(fs, NL_STR("file:/tmp"), &info);
+#ifdef NL_FAULTS
+        is_good = is_good && status != NULL && strstr(nl_error_message(status), "Permission denied") != NULL;
+#else
+        is_good = is_good && status == NULL;
+#endif
+        nl_error_free(status);
+        nl_fs_release(fs);
+        _exit(is_good ? 0 : 1);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+}
+
 #ifdef NL_FAULTS
 static void test_a_plan_can_refuse_memory(void **state)
 {
@@ -240,7 +271,9 @@ int main(void)
         cmocka_unit_test(test_a_lost_reply_is_of_unknown_state_and_the_work_is_done),
         cmocka_unit_test(test_a_sweep_fails_each_step_once),
         cmocka_unit_test(test_a_step_is_counted_from_now),
+        cmocka_unit_test(test_the_environment_can_break_local_files),
         cmocka_unit_test(test_a_plan_can_refuse_memory),
+        cmocka_unit_test(test_the_environment_can_break_local_files),
         cmocka_unit_test(test_a_plan_can_refuse_memory),
     };
     return cmocka_run_group_tests_name("storage/fault", tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/calendar.h"
-#include "storage/filesystem.h"
+#include "storage/filesystem_ops.h"
 
 typedef struct place {
     nl_fs *fs;
@@ -445,6 +445,64 @@ static void test_names_that_are_no_names_are_refused(void **state)
     free(long_name);
 }
 
+static void release_nothing(nl_fs *self)
+{
+    (void)self;
+}
+
+static void test_what_an_implementation_lacks_is_unsupported(void **state)
+{
+    (void)state;
+    static const nl_fs_ops ops = {.scheme = "bare", .free = release_nothing};
+    nl_fs fs = {.ops = &ops, .references = 1};
+    nl_str x = NL_STR("bare:/x");
+    nl_file *file = NULL;
+    nl_output *output = NULL;
+    nl_file_info info;
+    bool answer;
+    uint64_t count;
+    assert_condition(nl_fs_open(&fs, x, &file), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_create(&fs, x, &output), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_write_all(&fs, x, bytes_of("1")), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_create_if_absent(&fs, x, bytes_of("1")), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_rename(&fs, x, NL_STR("bare:/y"), false), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_remove(&fs, x), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_remove_many(&fs, &x, 1, &count), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_remove_tree(&fs, x), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_stat(&fs, x, &info), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_exists(&fs, x, &answer), NL_COND_NILAS_UNSUPPORTED);
+    assert_condition(nl_fs_list(&fs, x, true, note_entry, NULL), NL_COND_NILAS_UNSUPPORTED);
+    assert_null(nl_fs_make_directory(&fs, x)); /* object stores have no folders, so there is nothing to do */
+    nl_status status = nl_fs_open(&fs, x, &file);
+    assert_non_null(strstr(nl_error_message(status), "\"bare\""));
+    nl_error_free(status);
+    nl_fs_release(nl_fs_retain(&fs));
+    nl_fs_release(NULL);
+}
+
+static void test_every_operation_refuses_an_empty_path(void **state)
+{
+    place *here = *state;
+    nl_str none = {NULL, 0};
+    nl_str x = at(here, "x");
+    nl_buffer *content = NULL;
+    nl_output *output = NULL;
+    nl_file_info info;
+    uint64_t count;
+    const nl_condition refused = NL_COND_NILAS_ILLEGAL_ARGUMENT;
+    assert_condition(nl_fs_read_all(here->fs, none, 1, &content), refused);
+    assert_condition(nl_fs_create(here->fs, none, &output), refused);
+    assert_condition(nl_fs_create_if_absent(here->fs, none, bytes_of("1")), refused);
+    assert_condition(nl_fs_rename(here->fs, none, x, false), refused);
+    assert_condition(nl_fs_rename(here->fs, x, none, false), refused);
+    assert_condition(nl_fs_remove(here->fs, none), refused);
+    assert_condition(nl_fs_remove_many(here->fs, &none, 1, &count), refused);
+    assert_condition(nl_fs_remove_tree(here->fs, none), refused);
+    assert_condition(nl_fs_make_directory(here->fs, none), refused);
+    assert_condition(nl_fs_stat(here->fs, none, &info), refused);
+    assert_condition(nl_fs_list(here->fs, none, false, note_entry, NULL), refused);
+}
+
 #define ON_ALL(test)                                                                                     \
     {#test " (local)", test, open_local, close_place, NULL},                                             \
         {#test " (memory)", test, open_memory, close_place, NULL},                                       \
@@ -475,6 +533,8 @@ int main(void)
         ON_ALL(test_listing_stops_at_the_visitors_failure),
         ON_ALL(test_ranges_come_back_whole),
         ON_ALL(test_names_that_are_no_names_are_refused),
+        ON_ALL(test_every_operation_refuses_an_empty_path),
+        cmocka_unit_test(test_what_an_implementation_lacks_is_unsupported),
     };
     return cmocka_run_group_tests_name("storage/filesystem", tests, NULL, NULL);
 }

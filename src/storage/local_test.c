@@ -15,13 +15,90 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/crash.h"
 #include "storage/filesystem.h"
+
+/* These stand before libc's when the test is linked, so that a call can be made to fail or to do half of its work.
+ * Each field says what the next calls of that name meet; zero means the real thing.
+ */
+static struct {
+    int fsync_at; /* this call from now on fails with EIO */
+    int renameat2_error;
+    int link_error;
+    int rename_error;
+    int getrandom_error;
+    int unlink_error;
+    bool io_is_choppy; /* reads and writes move at most 1,000 bytes and are interrupted every other time */
+    int interruption_count;
+} broken;
+
+static bool is_interrupted(void)
+{
+    if (!broken.io_is_choppy || ++broken.interruption_count % 2 == 0) return false;
+    errno = EINTR;
+    return true;
+}
+
+static int fails(int error)
+{
+    errno = error;
+    return -1;
+}
+
+int fsync(int descriptor)
+{
+    if (broken.fsync_at > 0 && --broken.fsync_at == 0) return fails(EIO);
+    return (int)syscall(SYS_fsync, descriptor);
+}
+
+int renameat2(int old_folder, const char *from, int new_folder, const char *to, unsigned flags)
+{
+    if (broken.renameat2_error != 0) return fails(broken.renameat2_error);
+    return (int)syscall(SYS_renameat2, old_folder, from, new_folder, to, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+    if (broken.rename_error != 0) return fails(broken.rename_error);
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int link(const char *from, const char *to)
+{
+    if (broken.link_error != 0) return fails(broken.link_error);
+    return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int unlink(const char *path)
+{
+    if (broken.unlink_error != 0) return fails(broken.unlink_error);
+    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+ssize_t getrandom(void *bytes, size_t length, unsigned flags)
+{
+    if (broken.getrandom_error != 0) return fails(broken.getrandom_error);
+    return syscall(SYS_getrandom, bytes, length, flags);
+}
+
+ssize_t pread(int descriptor, void *into, size_t length, off_t offset)
+{
+    if (is_interrupted()) return -1;
+    return syscall(SYS_pread64, descriptor, into, broken.io_is_choppy && length > 1000 ? 1000 : length, offset);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t length)
+{
+    if (is_interrupted()) return -1;
+    return syscall(SYS_write, descriptor, bytes, broken.io_is_choppy && length > 1000 ? 1000 : length);
+}
 
 typedef struct place {
     nl_fs *fs;
@@ -43,6 +120,7 @@ static int open_place(void **state)
 static int close_place(void **state)
 {
     place *here = *state;
+    memset(&broken, 0, sizeof broken);
     assert_null(nl_fs_remove_tree(here->fs, here->root));
     nl_fs_release(here->fs);
     nl_arena_free(here->arena);
@@ -419,6 +497,109 @@ static void test_permissions_follow_the_umask(void **state)
     assert_int_equal(info.st_mode & 0777, 0750);
 }
 
+static void test_a_sync_that_fails_publishes_nothing(void **state)
+{
+    const place *here = *state;
+    broken.fsync_at = 1;
+    assert_condition(nl_fs_write_all(here->fs, at(here, "x"), bytes_of("1")), NL_COND_NILAS_IO_ERROR);
+    broken.fsync_at = 1;
+    assert_condition(nl_fs_create_if_absent(here->fs, at(here, "x"), bytes_of("1")), NL_COND_NILAS_IO_ERROR);
+    assert_int_equal(count_files(here), 0);
+}
+
+static void test_a_folder_that_cannot_be_synced_leaves_the_state_unknown(void **state)
+{
+    const place *here = *state;
+    broken.fsync_at = 2; /* the first is of the file */
+    nl_status status = nl_fs_create_if_absent(here->fs, at(here, "x"), bytes_of("1"));
+    assert_int_equal(nl_error_kind_of(status), NL_KIND_UNKNOWN_STATE);
+    nl_error_free(status);
+    assert_condition(nl_fs_create_if_absent(here->fs, at(here, "x"), bytes_of("2")), NL_COND_NILAS_ALREADY_EXISTS);
+    broken.fsync_at = 1;
+    status = nl_fs_rename(here->fs, at(here, "x"), at(here, "y"), false);
+    assert_int_equal(nl_error_kind_of(status), NL_KIND_UNKNOWN_STATE);
+    nl_error_free(status);
+    assert_int_equal(access(c_at(here, "y"), F_OK), 0);
+    broken.fsync_at = 1;
+    status = nl_fs_make_directory(here->fs, at(here, "d"));
+    assert_int_equal(nl_error_condition(status), NL_COND_NILAS_IO_ERROR);
+    nl_error_free(status);
+}
+
+static void test_without_an_exclusive_rename_a_link_is_as_atomic(void **state)
+{
+    const place *here = *state;
+    broken.renameat2_error = EINVAL;
+    assert_null(nl_fs_create_if_absent(here->fs, at(here, "x"), bytes_of("1")));
+    assert_condition(nl_fs_create_if_absent(here->fs, at(here, "x"), bytes_of("2")), NL_COND_NILAS_ALREADY_EXISTS);
+    assert_null(nl_fs_write_all(here->fs, at(here, "y"), bytes_of("3")));
+    assert_condition(nl_fs_rename(here->fs, at(here, "x"), at(here, "y"), false), NL_COND_NILAS_ALREADY_EXISTS);
+    assert_null(nl_fs_rename(here->fs, at(here, "x"), at(here, "z"), false));
+    assert_int_equal(count_files(here), 2);
+    broken.link_error = EPERM; /* a file system that can do neither */
+    assert_condition(nl_fs_create_if_absent(here->fs, at(here, "v"), bytes_of("1")), NL_COND_NILAS_IO_ERROR);
+    assert_int_equal(count_files(here), 2);
+}
+
+static void test_a_move_that_fails_leaves_nothing(void **state)
+{
+    const place *here = *state;
+    broken.rename_error = EIO;
+    assert_condition(nl_fs_write_all(here->fs, at(here, "x"), bytes_of("1")), NL_COND_NILAS_IO_ERROR);
+    assert_int_equal(count_files(here), 0);
+    broken.rename_error = 0;
+    assert_null(nl_fs_write_all(here->fs, at(here, "x"), bytes_of("1")));
+    broken.rename_error = EIO;
+    assert_condition(nl_fs_rename(here->fs, at(here, "x"), at(here, "y"), true), NL_COND_NILAS_IO_ERROR);
+    broken.getrandom_error = EIO;
+    assert_condition(nl_fs_write_all(here->fs, at(here, "z"), bytes_of("1")), NL_COND_NILAS_IO_ERROR);
+    broken.unlink_error = EIO;
+    assert_condition(nl_fs_remove(here->fs, at(here, "x")), NL_COND_NILAS_IO_ERROR);
+    assert_condition(nl_fs_remove_tree(here->fs, at(here, "x")), NL_COND_NILAS_IO_ERROR);
+    broken.unlink_error = 0;
+    assert_int_equal(count_files(here), 1);
+}
+
+static void test_short_and_interrupted_calls_are_gone_on_with(void **state)
+{
+    const place *here = *state;
+    enum { TOTAL = 200001 };
+    uint8_t *bytes = malloc(TOTAL);
+    for (size_t i = 0; i < TOTAL; i++) bytes[i] = (uint8_t)(i * 13 + i / 257);
+    broken.io_is_choppy = true;
+    assert_null(nl_fs_write_all(here->fs, at(here, "x"), (nl_bytes){bytes, TOTAL}));
+    nl_buffer *content = NULL;
+    assert_null(nl_fs_read_all(here->fs, at(here, "x"), TOTAL, &content));
+    broken.io_is_choppy = false;
+    assert_true(broken.interruption_count > 400);
+    assert_int_equal(content->size_bytes, TOTAL);
+    assert_memory_equal(content->data, bytes, TOTAL);
+    nl_buffer_release(content);
+    free(bytes);
+}
+
+static void test_places_where_nothing_can_be_made(void **state)
+{
+    const place *here = *state;
+    nl_status status = nl_fs_write_all(here->fs, NL_STR("/proc/nilas/x"), bytes_of("1"));
+    assert_non_null(status);
+    nl_error_free(status);
+    assert_int_equal(symlink("loop", c_at(here, "loop")), 0);
+    nl_file_info info;
+    assert_condition(nl_fs_stat(here->fs, at(here, "loop"), &info), NL_COND_NILAS_IO_ERROR);
+    nl_file *file = NULL;
+    assert_condition(nl_fs_open(here->fs, at(here, "loop"), &file), NL_COND_NILAS_IO_ERROR);
+    uint32_t count = 0;
+    assert_condition(nl_fs_list(here->fs, at(here, "loop"), false, count_visit, &count), NL_COND_NILAS_IO_ERROR);
+    assert_null(nl_fs_write_all(here->fs, at(here, "f"), bytes_of("1")));
+    assert_condition(nl_fs_list(here->fs, at(here, "f"), false, count_visit, &count), NL_COND_PATH_NOT_FOUND);
+    assert_null(nl_fs_write_all(here->fs, at(here, "d/x"), bytes_of("1")));
+    assert_null(nl_fs_make_directory(here->fs, at(here, "e")));
+    assert_condition(nl_fs_rename(here->fs, at(here, "e"), at(here, "d"), true), NL_COND_NILAS_IO_ERROR);
+    assert_null(nl_fs_remove(here->fs, at(here, "e"))); /* an empty folder may be removed as a file may */
+    assert_condition(nl_fs_open(here->fs, NL_STR("file:"), &file), NL_COND_PATH_NOT_FOUND);
+}
+
 static void test_local_is_one_for_all(void **state)
 {
     const place *here = *state;
@@ -445,6 +626,12 @@ int main(void)
         TEST(test_folders_deeper_than_the_limit_are_an_error_not_a_crash),
         TEST(test_relative_and_uri_forms_reach_the_same_file),
         TEST(test_permissions_follow_the_umask),
+        TEST(test_a_sync_that_fails_publishes_nothing),
+        TEST(test_a_folder_that_cannot_be_synced_leaves_the_state_unknown),
+        TEST(test_without_an_exclusive_rename_a_link_is_as_atomic),
+        TEST(test_a_move_that_fails_leaves_nothing),
+        TEST(test_short_and_interrupted_calls_are_gone_on_with),
+        TEST(test_places_where_nothing_can_be_made),
         TEST(test_local_is_one_for_all),
     };
     return cmocka_run_group_tests_name("storage/local", tests, NULL, NULL);

@@ -1,8 +1,7 @@
 /* base/timezone.c - time zones by name: fixed offsets in java.time's forms, regions from the system's TZif files
- * (RFC 9636, versions 2 and up), kept by the process once read.
+ * (tzif.h), kept by the process once read.
  *
- * A zone is a sorted list of transitions, the offset from each on, the offset before the first, and the rule that holds
- * after the last. Zones are immutable and never freed, so callers keep plain pointers.
+ * Zones are immutable and never freed, so callers keep plain pointers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +10,10 @@
 #include <unistd.h>
 
 #include "base/calendar.h"
-#include "base/cursor.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/process.h"
-#include "base/zone_rule.h"
+#include "base/tzif.h"
 
 #define ZONE_FOLDER         "/usr/share/zoneinfo/"
 #define OFFSET_SECONDS_MAX  (18 * 3600) /* java.time's range */
@@ -23,12 +21,7 @@
 struct nl_timezone {
     nl_timezone *next; /* in the process's bucket; written before publication */
     nl_str name;       /* owned */
-    int32_t first_offset;
-    uint32_t transition_count;
-    int64_t *transitions; /* seconds, UTC, ascending; owned */
-    int32_t *offsets;     /* from transitions[i] on; owned  */
-    bool has_rule;
-    nl_zone_rule rule; /* after the last transition */
+    nl_tzif rules;     /* of a fixed offset: only first_offset */
 };
 
 static const nl_timezone utc = {.name = NL_STR_INIT("UTC")};
@@ -155,99 +148,11 @@ done:
     return status;
 }
 
-typedef struct tzif_header {
-    uint32_t utc_count, standard_count, leap_count, transition_count, type_count, name_bytes;
-} tzif_header;
-
-static tzif_header read_header(nl_cursor *in, uint8_t *version)
-{
-    nl_bytes magic = nl_cursor_bytes(in, 4);
-    if (magic.length != 4 || memcmp(magic.data, "TZif", 4) != 0) nl_cursor_fail(in);
-    *version = nl_cursor_u8(in);
-    nl_cursor_skip(in, 15);
-    tzif_header header;
-    header.utc_count = nl_cursor_u32_be(in);
-    header.standard_count = nl_cursor_u32_be(in);
-    header.leap_count = nl_cursor_u32_be(in);
-    header.transition_count = nl_cursor_u32_be(in);
-    header.type_count = nl_cursor_u32_be(in);
-    header.name_bytes = nl_cursor_u32_be(in);
-    return header;
-}
-
-/* Bytes of a data block whose times have time_bytes (4 or 8). Counts are 32-bit, so 64 bits hold the sum. */
-static uint64_t block_bytes(const tzif_header *header, uint64_t time_bytes)
-{
-    return header->transition_count * (time_bytes + 1) + header->type_count * 6ull + header->name_bytes +
-           header->leap_count * (time_bytes + 4) + header->standard_count + (uint64_t)header->utc_count;
-}
-
-/* Reads transitions and types of the 64-bit block; header's counts are known to fit in the file. */
-static nl_status read_block(nl_cursor *in, const tzif_header *header, nl_timezone *zone)
-{
-    uint32_t count = header->transition_count;
-    zone->transitions = calloc(count + 1, sizeof *zone->transitions);
-    zone->offsets = calloc(count + 1, sizeof *zone->offsets);
-    int32_t *types = calloc(header->type_count, sizeof *types);
-    nl_status status = NULL;
-    if (zone->transitions == NULL || zone->offsets == NULL || types == NULL) {
-        status = NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", count * 12),
-                          NL_P_INT("receivedBytes", 0));
-        goto done;
-    }
-    for (uint32_t i = 0; i < count; i++) zone->transitions[i] = (int64_t)nl_cursor_u64_be(in);
-    nl_bytes indexes = nl_cursor_bytes(in, count);
-    for (uint32_t i = 0; i < header->type_count; i++) {
-        types[i] = (int32_t)nl_cursor_u32_be(in);
-        nl_cursor_skip(in, 2); /* daylight flag and the place of the abbreviation */
-    }
-    NL_GO(nl_cursor_status(in));
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_sorted = i == 0 || zone->transitions[i - 1] < zone->transitions[i];
-        if (!is_sorted || indexes.data[i] >= header->type_count) {
-            status = nl_cursor_corrupt(in, "transition %u is out of order or names no type", i);
-            goto done;
-        }
-        zone->offsets[i] = types[indexes.data[i]];
-    }
-    zone->first_offset = types[0];
-    zone->transition_count = count;
-done:
-    free(types);
-    return status;
-}
-
-static nl_status parse_tzif(nl_cursor *in, nl_timezone *zone)
-{
-    uint8_t version;
-    tzif_header header = read_header(in, &version);
-    uint64_t skipped = block_bytes(&header, 4);
-    NL_TRY(nl_cursor_status(in));
-    if (version < '2' || skipped > nl_cursor_remaining(in)) return nl_cursor_corrupt(in, "no 64-bit time zone data");
-    nl_cursor_skip(in, (size_t)skipped);
-    header = read_header(in, &version);
-    NL_TRY(nl_cursor_status(in));
-    size_t start = in->offset;
-    uint64_t size = block_bytes(&header, 8);
-    if (header.type_count == 0 || header.type_count > 256 || size > nl_cursor_remaining(in))
-        return nl_cursor_corrupt(in, "time zone data longer than the file");
-    NL_TRY(read_block(in, &header, zone));
-    in->offset = start + (size_t)size;
-    nl_str footer = {(const char *)in->data + in->offset, nl_cursor_remaining(in)};
-    if (footer.length < 2 || footer.data[0] != '\n' || footer.data[footer.length - 1] != '\n')
-        return nl_cursor_corrupt(in, "no footer");
-    footer = nl_str_slice(footer, 1, footer.length - 1);
-    if (footer.length == 0) return NULL; /* the last offset stays for ever */
-    zone->has_rule = nl_zone_rule_parse(footer, &zone->rule);
-    return zone->has_rule ? NULL : nl_cursor_corrupt(in, "the footer \"" NL_STR_FMT "\" is no rule", NL_STR_ARG(footer));
-}
-
 static void free_zone(nl_timezone *zone)
 {
     if (zone == NULL) return;
     free(NL_UNCONST(zone->name.data));
-    free(zone->transitions);
-    free(zone->offsets);
+    nl_tzif_fini(&zone->rules);
     free(zone);
 }
 
@@ -289,10 +194,10 @@ static nl_status load_zone(nl_str name, nl_timezone **zone)
     memcpy(own_name, name.data, name.length);
     own_name[name.length] = '\0';
     made->name = (nl_str){own_name, name.length};
-    made->first_offset = fixed;
+    made->rules.first_offset = fixed;
     if (!is_fixed) {
         nl_cursor in = nl_cursor_over(content, length, meaning);
-        status = parse_tzif(&in, made);
+        status = nl_tzif_parse(&in, &made->rules);
     }
     free(content);
     if (status != NULL) {
@@ -350,28 +255,28 @@ nl_str nl_timezone_name(const nl_timezone *zone)
 
 bool nl_timezone_is_utc(const nl_timezone *zone)
 {
-    if (zone->transition_count > 0 || zone->first_offset != 0) return false;
-    return !zone->has_rule || (!zone->rule.has_daylight && zone->rule.standard_offset == 0);
+    if (zone->rules.transition_count > 0 || zone->rules.first_offset != 0) return false;
+    return !zone->rules.has_rule || (!zone->rules.rule.has_daylight && zone->rules.rule.standard_offset == 0);
 }
 
 static int32_t offset_at_second(const nl_timezone *zone, int64_t second)
 {
-    uint32_t count = zone->transition_count;
-    if (count == 0 || second >= zone->transitions[count - 1]) {
-        if (zone->has_rule) return nl_zone_rule_offset_at(&zone->rule, second);
-        return count == 0 ? zone->first_offset : zone->offsets[count - 1];
+    uint32_t count = zone->rules.transition_count;
+    if (count == 0 || second >= zone->rules.transitions[count - 1]) {
+        if (zone->rules.has_rule) return nl_zone_rule_offset_at(&zone->rules.rule, second);
+        return count == 0 ? zone->rules.first_offset : zone->rules.offsets[count - 1];
     }
-    if (second < zone->transitions[0]) return zone->first_offset;
+    if (second < zone->rules.transitions[0]) return zone->rules.first_offset;
     uint32_t low = 0; /* transitions[low] <= second < transitions[high] */
     uint32_t high = count - 1;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (zone->transitions[middle] <= second)
+        if (zone->rules.transitions[middle] <= second)
             low = middle;
         else
             high = middle;
     }
-    return zone->offsets[low];
+    return zone->rules.offsets[low];
 }
 
 int32_t nl_timezone_offset_at(const nl_timezone *zone, int64_t utc_micros)
@@ -395,7 +300,7 @@ int64_t nl_timezone_to_local(const nl_timezone *zone, int64_t utc_micros)
 
 int64_t nl_timezone_from_local(const nl_timezone *zone, int64_t local_micros)
 {
-    if (zone->transition_count == 0 && !zone->has_rule) return shift(local_micros, -zone->first_offset);
+    if (zone->rules.transition_count == 0 && !zone->rules.has_rule) return shift(local_micros, -zone->rules.first_offset);
     int64_t local = nl_floor_div(local_micros, NL_MICROS_PER_SECOND);
     /* No offset is larger than a day, so a change near this local time lies between these two. */
     int32_t before = offset_at_second(zone, local - 86400);

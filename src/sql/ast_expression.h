@@ -77,6 +77,7 @@ struct nl_ast_type {
     nl_ast_type_kind kind;
     nl_ast_range range;
     nl_str name;          /* SIMPLE: as written                                    */
+    bool is_quoted;       /* SIMPLE: in back-quotes: then it is no type Spark knows */
     nl_str *numbers;      /* SIMPLE: digits in parentheses, as written             */
     uint32_t number_count;
     nl_ast_name collation;    /* SIMPLE string: COLLATE; count 0: none                 */
@@ -84,6 +85,7 @@ struct nl_ast_type {
     nl_ast_fields fields; /* STRUCT                                                */
     nl_interval_field start_field; /* INTERVAL */
     nl_interval_field end_field;   /* INTERVAL; equal to start_field without TO */
+    bool has_to;                   /* INTERVAL: TO was written */
 };
 
 /* ---- literals -------------------------------------------------------------------------------------------------- */

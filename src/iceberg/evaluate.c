@@ -74,12 +74,8 @@ bool nl_predicate_matches_partition(const nl_predicate *projected, const nl_part
 
 /* ---- bounds and counts ----------------------------------------------------------------------------------------- */
 
-typedef struct column_facts { /* of one column in one file, or of a partition field in one manifest */
-    bool has_lower, has_upper;
-    nl_value lower, upper;
-    bool may_have_null, has_only_null; /* only_null: known */
-    bool may_have_nan, has_only_nan;
-} column_facts;
+/* Of one column in one file, or of a partition field in one manifest. */
+typedef nl_column_facts column_facts;
 
 static bool prefix_may_match(const nl_predicate *leaf, const column_facts *facts)
 {
@@ -317,4 +313,24 @@ bool nl_predicate_may_match_manifest(const nl_predicate *projected, const nl_par
     const bool may_match = manifest_may_match(projected, spec, schema, file, arena);
     nl_arena_free(arena);
     return may_match;
+}
+
+nl_status nl_predicate_may_match_facts(const nl_predicate *predicate, nl_facts_fn facts, void *argument, bool *may_match)
+{
+    if (predicate->kind == NL_PREDICATE_AND || predicate->kind == NL_PREDICATE_OR) {
+        const bool stops_at = predicate->kind == NL_PREDICATE_OR;
+        for (uint32_t i = 0; i < predicate->child_count; i++) {
+            NL_TRY(nl_predicate_may_match_facts(predicate->children[i], facts, argument, may_match));
+            if (*may_match == stops_at) return NULL;
+        }
+        *may_match = !stops_at;
+        return NULL;
+    }
+    *may_match = predicate->kind != NL_PREDICATE_FALSE;
+    if (predicate->kind == NL_PREDICATE_TRUE || predicate->kind == NL_PREDICATE_FALSE || predicate->kind == NL_PREDICATE_NOT) return NULL;
+    column_facts known;
+    bool is_known = false;
+    NL_TRY(facts(argument, predicate, &known, &is_known));
+    if (is_known) *may_match = facts_may_match(predicate, &known);
+    return NULL;
 }

@@ -65,3 +65,13 @@ NL_MUST_USE nl_status nl_predicate_strict_match(const nl_predicate *predicate, c
                                                 bool *all_match);
 NL_MUST_USE nl_status nl_predicate_may_match_file(const nl_predicate *predicate, const nl_schema *schema, const nl_partition_spec *spec, const nl_data_file *file,
                                                   bool *may_match);
+
+/* The same question where statistics come from elsewhere (row groups, pages): `facts` tells what is known of a column. */
+typedef struct nl_column_facts {
+    bool has_lower, has_upper;
+    nl_value lower, upper;             /* no value lies outside */
+    bool may_have_null, has_only_null; /* only_null: known      */
+    bool may_have_nan, has_only_nan;
+} nl_column_facts;
+typedef nl_status (*nl_facts_fn)(void *argument, const nl_predicate *leaf, nl_column_facts *facts, bool *is_known);
+NL_MUST_USE nl_status nl_predicate_may_match_facts(const nl_predicate *predicate, nl_facts_fn facts, void *argument, bool *may_match);

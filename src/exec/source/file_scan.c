@@ -1,0 +1,648 @@
+/* exec/source/file_scan.c - see file_scan.h.
+ *
+ * The queue hands out morsels of one open file after the other, in the files' order; a worker that finds no open file
+ * with work left opens the next one. The lock guards counters and lists only: files are opened outside of it.
+ */
+#include "exec/source/file_scan.h"
+
+#include <stdlib.h>
+
+#include "base/lock.h"
+#include "exec/bloom.h"
+#include "exec/expression.h"
+#include "exec/source/pruning.h"
+
+#define MORSEL_ROWS 131072u /* 64 windows: long enough that finding the place in a row group costs nothing */
+#define RUNTIME_FILTERS_MAX 8u
+
+typedef struct open_unit { /* a file that some workers read; counted by morsels and by the queue */
+    const nl_scan_unit *unit;
+    nl_file *file;
+    nl_parquet_reader *reader;
+    nl_delete_filter deletes;
+    nl_arena *arena;
+    nl_parquet_rows **group_ranges; /* per row group; NULL: pruned away */
+    uint32_t *group_range_counts;
+    uint32_t row_group_count;
+    uint32_t next_group;            /* guarded by the scan's mutex */
+    uint64_t next_row;              /* of next_group */
+    uint32_t references;            /* guarded by the scan's mutex */
+    struct open_unit *next;
+} open_unit;
+
+typedef struct morsel {
+    open_unit *open;
+    uint32_t row_group;
+    const nl_parquet_rows *ranges;
+    nl_parquet_rows *cut; /* owned: ranges of a part of the row group */
+    uint32_t range_count;
+} morsel;
+
+typedef struct file_scan {
+    nl_scan base;
+    nl_file_scan_plan plan;
+    nl_program *filter;         /* or NULL */
+    nl_column *filter_columns;  /* of the filter: a subset of the node's, in their order */
+    uint32_t *filter_outputs;   /* their positions among the node's columns */
+    uint32_t filter_count;
+    nl_runtime_filter runtime[RUNTIME_FILTERS_MAX];
+    uint32_t runtime_count;
+    nl_mutex mutex;
+    pthread_cond_t changed;
+    uint32_t next_unit;         /* guarded by mutex, as what follows */
+    uint32_t opening_count;
+    open_unit *first, *last;    /* open files with work left */
+    bool has_failed;
+    atomic_uint_fast64_t rows_out, rows_scanned, files_read, groups_read, groups_total;
+} file_scan;
+
+typedef struct file_reader {
+    nl_scan_reader base;
+    uint32_t worker;
+    nl_program_state *filter;   /* or NULL */
+    morsel morsel;
+    nl_parquet_scan *scan;
+    nl_vector *cached;          /* per read column of the present window: whole columns read for equality deletes */
+    uint32_t *rows;             /* NL_BATCH_ROWS: selection under construction */
+} file_reader;
+
+static file_scan *scan_of(nl_scan *scan)
+{
+    return NL_CONTAINER(scan, file_scan, base);
+}
+
+static nl_status no_memory(size_t bytes)
+{
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
+}
+
+/* ---- opening files --------------------------------------------------------------------------------------------- */
+
+static void close_unit(open_unit *open)
+{
+    if (!open) return;
+    nl_delete_filter_fini(&open->deletes);
+    nl_parquet_reader_release(open->reader);
+    nl_file_close(open->file);
+    nl_arena_free(open->arena);
+    free(open);
+}
+
+static nl_status plan_row_groups(file_scan *self, open_unit *open)
+{
+    const nl_parquet_footer *footer = nl_parquet_reader_footer(open->reader);
+    const nl_predicate *predicate = open->unit->is_wholly_matching ? NULL : self->plan.predicate;
+    open->row_group_count = footer->row_group_count;
+    open->group_ranges = NL_NEW_ARRAY(open->arena, nl_parquet_rows *, footer->row_group_count);
+    open->group_range_counts = NL_NEW_ARRAY(open->arena, uint32_t, footer->row_group_count);
+    for (uint32_t i = 0; i < footer->row_group_count; i++) {
+        const uint64_t row_count = footer->row_groups[i].row_count;
+        bool may_match = row_count > 0;
+        if (may_match && predicate) NL_TRY(nl_row_group_may_match(open->reader, i, predicate, &may_match));
+        if (!may_match) continue;
+        atomic_fetch_add_explicit(&self->groups_read, 1, memory_order_relaxed);
+        if (predicate) {
+            NL_TRY(nl_page_ranges(open->reader, i, row_count, predicate, open->arena, &open->group_ranges[i], &open->group_range_counts[i]));
+            continue;
+        }
+        open->group_ranges[i] = NL_NEW(open->arena, nl_parquet_rows);
+        *open->group_ranges[i] = (nl_parquet_rows){0, row_count};
+        open->group_range_counts[i] = 1;
+    }
+    atomic_fetch_add_explicit(&self->groups_total, footer->row_group_count, memory_order_relaxed);
+    return NULL;
+}
+
+static nl_status open_file(file_scan *self, open_unit *open)
+{
+    nl_parquet_footer *footer = NULL;
+    const nl_file_scan_plan *plan = &self->plan;
+    const nl_parquet_read_options options = {
+        .match = plan->match,
+        .field_id_of = plan->field_id_of,
+        .missing_value_of = plan->missing_value_of,
+        .argument = plan->unit_argument ? plan->unit_argument(plan->owner, open->unit) : plan->owner,
+    };
+    NL_TRY(nl_fs_open(plan->fs, open->unit->path, &open->file));
+    NL_TRY(nl_parquet_footer_read(open->file, plan->query->memory, &footer));
+    nl_status status = nl_parquet_reader_open(open->file, footer, plan->read_type, &options, plan->query->memory, &open->reader);
+    nl_parquet_footer_release(footer);
+    if (status) return status;
+    if (open->unit->task && plan->deletes) NL_TRY(nl_delete_filter_load(plan->deletes, open->unit->task, &open->deletes));
+    atomic_fetch_add_explicit(&self->files_read, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&plan->query->files_read, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&plan->query->bytes_read, nl_file_size(open->file), memory_order_relaxed);
+    return plan_row_groups(self, open);
+}
+
+static nl_status open_next(file_scan *self, const nl_scan_unit *unit, open_unit **opened)
+{
+    open_unit *open = calloc(1, sizeof(*open));
+    if (!open) return no_memory(sizeof(*open));
+    open->unit = unit;
+    open->arena = nl_arena_new(self->plan.query->memory);
+    nl_status status = nl_note_if(open_file(self, open), NL_HERE, "reading " NL_STR_FMT, NL_STR_ARG(unit->path));
+    if (status)
+        close_unit(open);
+    else
+        *opened = open;
+    return status;
+}
+
+/* ---- the queue ------------------------------------------------------------------------------------------------- */
+
+/* Ranges of a row group between two of its rows. */
+static nl_status cut_ranges(const nl_parquet_rows *ranges, uint32_t count, uint64_t from, uint64_t to, morsel *work)
+{
+    work->cut = calloc(count, sizeof(*work->cut));
+    if (!work->cut) return no_memory(count * sizeof(*work->cut));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t start = NL_MAX(ranges[i].first_row, from), end = NL_MIN(ranges[i].first_row + ranges[i].row_count, to);
+        if (start < end) work->cut[work->range_count++] = (nl_parquet_rows){start, end - start};
+    }
+    work->ranges = work->cut;
+    return NULL;
+}
+
+/* The next morsel of an open file; range_count 0 when it has none left. Called with the lock held. */
+static nl_status take_morsel(open_unit *open, morsel *work)
+{
+    *work = (morsel){.open = open};
+    while (open->next_group < open->row_group_count && work->range_count == 0) {
+        const uint32_t group = open->next_group;
+        const uint64_t row_count = nl_parquet_reader_footer(open->reader)->row_groups[group].row_count;
+        const nl_parquet_rows *ranges = open->group_ranges[group];
+        const uint64_t from = open->next_row, to = row_count - from <= MORSEL_ROWS + MORSEL_ROWS / 2 ? row_count : from + MORSEL_ROWS;
+        open->next_row = to;
+        if (to == row_count || !ranges) {
+            open->next_group++;
+            open->next_row = 0;
+        }
+        if (!ranges) continue;
+        work->row_group = group;
+        if (from == 0 && to == row_count) {
+            work->ranges = ranges;
+            work->range_count = open->group_range_counts[group];
+        } else {
+            free(work->cut);
+            work->range_count = 0;
+            NL_TRY(cut_ranges(ranges, open->group_range_counts[group], from, to, work));
+        }
+    }
+    if (work->range_count > 0) open->references++;
+    return NULL;
+}
+
+/* Unlinks exhausted files from the front. Returns those nobody reads any more, to be closed without the lock. */
+static open_unit *unlink_exhausted(file_scan *self)
+{
+    open_unit *to_close = NULL;
+    while (self->first && self->first->next_group >= self->first->row_group_count) {
+        open_unit *open = self->first;
+        self->first = open->next;
+        if (!self->first) self->last = NULL;
+        if (--open->references == 0) {
+            open->next = to_close;
+            to_close = open;
+        }
+    }
+    return to_close;
+}
+
+static void close_all(open_unit *open)
+{
+    while (open) {
+        open_unit *next = open->next;
+        close_unit(open);
+        open = next;
+    }
+}
+
+static bool has_enough(const file_scan *self)
+{
+    const int64_t limit = self->plan.node->scan.limit;
+    return limit >= 0 && atomic_load_explicit(&self->rows_out, memory_order_relaxed) >= (uint64_t)limit;
+}
+
+static void link_opened(file_scan *self, open_unit *opened)
+{
+    opened->references = 1; /* the queue's own */
+    opened->next = NULL;
+    if (self->last)
+        self->last->next = opened;
+    else
+        self->first = opened;
+    self->last = opened;
+}
+
+/* Fills *work; range_count 0: no work is left for anybody. */
+static nl_status next_morsel(file_scan *self, morsel *work)
+{
+    nl_status status = NULL;
+    *work = (morsel){0};
+    nl_mutex_lock(&self->mutex);
+    for (;;) {
+        open_unit *finished = unlink_exhausted(self);
+        if (finished) {
+            nl_mutex_unlock(&self->mutex);
+            close_all(finished);
+            nl_mutex_lock(&self->mutex);
+            continue;
+        }
+        if (self->has_failed || has_enough(self)) break;
+        if (self->first) {
+            status = take_morsel(self->first, work);
+            if (status || work->range_count > 0) break;
+            continue;
+        }
+        if (self->next_unit < self->plan.unit_count) {
+            const nl_scan_unit *unit = &self->plan.units[self->next_unit++];
+            open_unit *opened = NULL;
+            self->opening_count++;
+            nl_mutex_unlock(&self->mutex);
+            status = nl_cancel_check(self->plan.query->cancel);
+            if (!status) status = open_next(self, unit, &opened);
+            nl_mutex_lock(&self->mutex);
+            self->opening_count--;
+            if (opened) link_opened(self, opened);
+            if (status) self->has_failed = true;
+            pthread_cond_broadcast(&self->changed);
+            if (status) break;
+            continue;
+        }
+        if (self->opening_count == 0) break;
+        pthread_cond_wait(&self->changed, &self->mutex);
+    }
+    nl_mutex_unlock(&self->mutex);
+    return status;
+}
+
+static void finish_morsel(file_scan *self, morsel *work)
+{
+    free(work->cut);
+    if (work->open) {
+        nl_mutex_lock(&self->mutex);
+        work->open->references--;
+        const bool is_last = work->open->references == 0;
+        nl_mutex_unlock(&self->mutex);
+        if (is_last) close_unit(work->open);
+    }
+    *work = (morsel){0};
+}
+
+/* ---- one window ------------------------------------------------------------------------------------------------ */
+
+/* The rows of the present window that are still wanted; rows NULL: all of them. */
+typedef struct window_rows {
+    nl_parquet_window window;
+    nl_selection selection;
+} window_rows;
+
+static nl_status make_constant(file_scan *self, const nl_value *value, uint32_t length, nl_vector *out)
+{
+    if (value->is_null) return nl_vector_new_null(out, value->type, length, self->plan.query->memory);
+    return nl_vector_new_constant(out, value, length, self->plan.query->memory);
+}
+
+static nl_status make_positions(file_scan *self, const window_rows *rows, nl_vector *out)
+{
+    NL_TRY(nl_vector_new_flat(out, nl_type_bigint(), rows->selection.count, self->plan.query->memory));
+    int64_t *values = nl_vector_values(out);
+    for (uint32_t i = 0; i < rows->selection.count; i++)
+        values[i] = (int64_t)(rows->window.file_row + nl_selection_row(rows->selection, i));
+    return NULL;
+}
+
+static nl_status read_column(file_reader *self, uint32_t read_column, const window_rows *rows, nl_vector *out)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    const nl_selection *selection = rows->selection.rows ? &rows->selection : NULL;
+    if (self->cached[read_column].type) { /* read whole for an equality delete */
+        if (selection) return nl_vector_take(&self->cached[read_column], selection->rows, selection->count, scan->plan.query->memory, out);
+        nl_vector_ref(&self->cached[read_column], out);
+        return NULL;
+    }
+    return nl_parquet_scan_read(self->scan, read_column, selection, out);
+}
+
+static nl_status materialise(file_reader *self, uint32_t output, const window_rows *rows, nl_vector *out)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    const nl_scan_column *column = &scan->plan.columns[output];
+    const nl_scan_unit *unit = self->morsel.open->unit;
+    switch (column->kind) {
+    case NL_COLUMN_FROM_FILE: return read_column(self, column->read_column, rows, out);
+    case NL_COLUMN_CONSTANT: return make_constant(scan, &unit->constants[column->constant], rows->selection.count, out);
+    case NL_COLUMN_PATH: {
+        const nl_value path = nl_value_string(unit->path);
+        return make_constant(scan, &path, rows->selection.count, out);
+    }
+    case NL_COLUMN_POSITION: return make_positions(scan, rows, out);
+    }
+    return NULL;
+}
+
+static void select_bits(file_reader *self, window_rows *rows, const uint8_t *alive)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < rows->window.row_count; i++)
+        if (nl_bit_get(alive, i)) self->rows[count++] = i;
+    if (count < rows->window.row_count) rows->selection = (nl_selection){self->rows, count};
+}
+
+static nl_status read_keys(file_reader *self, const nl_equality_set *set, const nl_vector **columns)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    uint32_t field_count;
+    const int32_t *fields = nl_equality_set_fields(set, &field_count);
+    for (uint32_t i = 0; i < field_count; i++) {
+        uint32_t at = 0;
+        while (at < scan->plan.read_type->child_count && scan->plan.read_type->children[at].field_id != fields[i])
+            at++;
+        NL_CHECK(at < scan->plan.read_type->child_count);
+        if (!self->cached[at].type) NL_TRY(nl_parquet_scan_read(self->scan, at, NULL, &self->cached[at]));
+        columns[i] = &self->cached[at];
+    }
+    return NULL;
+}
+
+static nl_status apply_deletes(file_reader *self, window_rows *rows)
+{
+    enum { KEY_COLUMNS_MAX = 256 };
+    file_scan *scan = scan_of(self->base.scan);
+    const nl_delete_filter *deletes = &self->morsel.open->deletes;
+    uint8_t alive[(NL_BATCH_ROWS + 7) / 8 + 8];
+    if (!deletes->positions && deletes->set_count == 0) return NULL;
+    memset(alive, 0xff, sizeof alive);
+    if (deletes->positions) nl_deletion_vector_mask(deletes->positions, (int64_t)rows->window.file_row, rows->window.row_count, alive);
+    for (uint32_t i = 0; i < deletes->set_count; i++) {
+        const nl_vector *columns[KEY_COLUMNS_MAX];
+        uint32_t field_count;
+        (void)nl_equality_set_fields(deletes->sets[i], &field_count);
+        if (field_count > KEY_COLUMNS_MAX) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "equality deletes by more than %d columns", KEY_COLUMNS_MAX);
+        NL_TRY(read_keys(self, deletes->sets[i], columns));
+        NL_TRY(nl_equality_set_apply(deletes->sets[i], columns, rows->window.row_count, scan->plan.query->memory, alive));
+    }
+    select_bits(self, rows, alive);
+    return NULL;
+}
+
+/* Narrows the window's rows to those that batch's selection names (batch rows are rows->selection's, in order). */
+static void narrow(file_reader *self, window_rows *rows, const nl_batch *batch)
+{
+    const nl_selection kept = nl_batch_selection(batch);
+    if (!kept.rows) return;
+    for (uint32_t i = 0; i < kept.count; i++)
+        self->rows[i] = nl_selection_row(rows->selection, kept.rows[i]);
+    rows->selection = (nl_selection){self->rows, kept.count};
+}
+
+/* Reads the filter's columns and evaluates it. Survivors' filter columns are left, compacted, in *batch. */
+static nl_status apply_filter(file_reader *self, window_rows *rows, nl_batch *batch)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    NL_TRY(nl_batch_init(batch, scan->filter_count, rows->selection.count));
+    for (uint32_t i = 0; i < scan->filter_count; i++)
+        NL_TRY(materialise(self, scan->filter_outputs[i], rows, &batch->columns[i]));
+    NL_TRY(nl_program_filter(self->filter, batch));
+    narrow(self, rows, batch);
+    return nl_batch_compact(batch, scan->plan.query->memory);
+}
+
+static nl_status apply_bloom(file_scan *self, const nl_vector *column, const nl_bloom *bloom, nl_batch *batch)
+{
+    nl_buffer *hashes = NULL, *selection = NULL;
+    NL_TRY(nl_buffer_new(self->plan.query->memory, batch->row_count * sizeof(uint64_t), false, &hashes));
+    nl_status status = nl_buffer_new(self->plan.query->memory, batch->row_count * sizeof(uint32_t), false, &selection);
+    if (!status) status = nl_vector_hash(column, batch->row_count, false, (uint64_t *)(void *)hashes->data);
+    if (!status) {
+        const uint64_t *values = (const uint64_t *)(const void *)hashes->data;
+        uint32_t *rows = (uint32_t *)(void *)selection->data;
+        const nl_selection live = nl_batch_selection(batch);
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < live.count; i++) {
+            const uint32_t row = nl_selection_row(live, i);
+            rows[count] = row;
+            count += nl_bloom_may_contain(bloom, values[row]);
+        }
+        nl_buffer_release(batch->selection);
+        batch->selection = nl_buffer_retain(selection);
+        batch->selected_count = count;
+        batch->is_selective = true;
+    }
+    nl_buffer_release(selection);
+    nl_buffer_release(hashes);
+    return status;
+}
+
+static nl_status apply_runtime_filters(file_scan *self, nl_batch *batch)
+{
+    for (uint32_t f = 0; f < self->runtime_count; f++) {
+        if (!self->runtime[f].bloom) continue;
+        for (uint32_t i = 0; i < self->plan.node->column_count; i++)
+            if (self->plan.node->columns[i].id == self->runtime[f].column)
+                NL_TRY(apply_bloom(self, &batch->columns[i], self->runtime[f].bloom, batch));
+    }
+    return NULL;
+}
+
+static nl_status assemble(file_reader *self, const window_rows *rows, nl_batch *filtered, nl_batch *batch)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    NL_TRY(nl_batch_init(batch, scan->plan.node->column_count, rows->selection.count));
+    for (uint32_t i = 0; i < scan->filter_count && filtered->columns; i++)
+        nl_vector_move(&filtered->columns[i], &batch->columns[scan->filter_outputs[i]]);
+    for (uint32_t i = 0; i < batch->column_count; i++)
+        if (!batch->columns[i].type) NL_TRY(materialise(self, i, rows, &batch->columns[i]));
+    return apply_runtime_filters(scan, batch);
+}
+
+static void forget_cached(file_reader *self)
+{
+    const uint32_t count = scan_of(self->base.scan)->plan.read_type->child_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (self->cached[i].type) nl_vector_fini(&self->cached[i]);
+}
+
+/* One window of the present morsel. Leaves *batch empty when no row survives. */
+static nl_status read_window(file_reader *self, nl_parquet_window window, nl_batch *batch)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    window_rows rows = {.window = window, .selection = NL_ALL_ROWS(window.row_count)};
+    nl_batch filtered = {0};
+    nl_status status = apply_deletes(self, &rows);
+    const bool needs_filter = self->filter && !self->morsel.open->unit->is_wholly_matching;
+    if (!status && rows.selection.count > 0 && needs_filter) status = apply_filter(self, &rows, &filtered);
+    if (!status && rows.selection.count > 0) status = assemble(self, &rows, &filtered, batch);
+    nl_batch_fini(&filtered);
+    forget_cached(self);
+    atomic_fetch_add_explicit(&scan->rows_scanned, window.row_count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&scan->plan.query->rows_read, window.row_count, memory_order_relaxed);
+    return status;
+}
+
+static nl_status begin_morsel(file_reader *self)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    NL_TRY(nl_cancel_check(scan->plan.query->cancel));
+    NL_TRY(next_morsel(scan, &self->morsel));
+    if (self->morsel.range_count == 0) return NULL;
+    return nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,
+                                &self->scan);
+}
+
+static nl_status file_reader_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)
+{
+    file_reader *self = NL_CONTAINER(base, file_reader, base);
+    file_scan *scan = scan_of(base->scan);
+    *is_done = false;
+    for (;;) {
+        nl_parquet_window window;
+        if (!self->scan) NL_TRY(begin_morsel(self));
+        if (!self->scan) {
+            *is_done = true;
+            return NULL;
+        }
+        NL_TRY(nl_parquet_scan_advance(self->scan, &window));
+        if (window.row_count == 0) {
+            nl_parquet_scan_close(self->scan);
+            self->scan = NULL;
+            finish_morsel(scan, &self->morsel);
+            continue;
+        }
+        NL_TRY_NOTE(read_window(self, window, batch), "reading " NL_STR_FMT, NL_STR_ARG(self->morsel.open->unit->path));
+        if (nl_batch_live_rows(batch) > 0) {
+            atomic_fetch_add_explicit(&scan->rows_out, nl_batch_live_rows(batch), memory_order_relaxed);
+            return NULL;
+        }
+        nl_batch_fini(batch);
+    }
+}
+
+/* ---- the scan -------------------------------------------------------------------------------------------------- */
+
+static void free_reader(nl_scan_reader *base)
+{
+    file_reader *self = NL_CONTAINER(base, file_reader, base);
+    nl_parquet_scan_close(self->scan);
+    if (self->morsel.open) finish_morsel(scan_of(base->scan), &self->morsel);
+    if (self->cached) forget_cached(self);
+    if (self->filter) nl_program_state_free(self->filter);
+    free(self->cached);
+    free(self->rows);
+    free(self);
+}
+
+static nl_status new_reader(nl_scan *base, uint32_t worker, nl_scan_reader **reader)
+{
+    file_scan *scan = scan_of(base);
+    file_reader *self = calloc(1, sizeof(*self));
+    if (!self) return no_memory(sizeof(*self));
+    self->base.scan = base;
+    self->worker = worker;
+    self->cached = calloc(scan->plan.read_type->child_count + 1, sizeof(*self->cached));
+    self->rows = calloc(NL_BATCH_ROWS, sizeof(*self->rows));
+    nl_status status = self->cached && self->rows ? NULL : no_memory(NL_BATCH_ROWS * sizeof(*self->rows));
+    if (!status && scan->filter)
+        status = nl_program_state_new(scan->filter, scan->plan.query->confs, scan->plan.query->memory, scan->plan.query->text, worker, &self->filter);
+    if (status)
+        free_reader(&self->base);
+    else
+        *reader = &self->base;
+    return status;
+}
+
+/* The range becomes part of the predicate, so it prunes row groups and pages of files that are opened from now on. */
+static nl_status add_runtime_filter(nl_scan *base, const nl_runtime_filter *filter)
+{
+    file_scan *self = scan_of(base);
+    if (self->runtime_count == RUNTIME_FILTERS_MAX) return NULL;
+    self->runtime[self->runtime_count++] = *filter;
+    for (uint32_t i = 0; filter->has_range && i < self->plan.node->column_count; i++) {
+        const nl_scan_column *column = &self->plan.columns[i];
+        if (self->plan.node->columns[i].id != filter->column || column->kind != NL_COLUMN_FROM_FILE) continue;
+        const int32_t field_id = self->plan.read_type->children[column->read_column].field_id;
+        if (field_id == 0) continue;
+        const nl_predicate *lower = nl_predicate_leaf(self->plan.arena, NL_PREDICATE_GTE, field_id, &filter->lower, 1);
+        const nl_predicate *upper = nl_predicate_leaf(self->plan.arena, NL_PREDICATE_LTE, field_id, &filter->upper, 1);
+        self->plan.predicate = nl_predicate_and(self->plan.arena, self->plan.predicate, nl_predicate_and(self->plan.arena, lower, upper));
+        for (uint32_t u = 0; u < self->plan.unit_count; u++)
+            if (!self->filter) self->plan.units[u].is_wholly_matching = false; /* pruning by the range is still worth it */
+    }
+    return NULL;
+}
+
+static void append_metrics(const nl_scan *base, nl_builder *out)
+{
+    const file_scan *self = (const file_scan *)(const void *)base; /* its first member */
+    nl_append_f(out, "files %llu of %u, row groups %llu of %llu, rows scanned %llu", (unsigned long long)atomic_load(&self->files_read), self->plan.files_total,
+                (unsigned long long)atomic_load(&self->groups_read), (unsigned long long)atomic_load(&self->groups_total),
+                (unsigned long long)atomic_load(&self->rows_scanned));
+}
+
+static void free_scan(nl_scan *base)
+{
+    file_scan *self = scan_of(base);
+    close_all(self->first);
+    nl_delete_cache_free(self->plan.deletes);
+    if (self->plan.free_owner) self->plan.free_owner(self->plan.owner);
+    nl_fs_release(self->plan.fs);
+    nl_arena_free(self->plan.arena);
+    pthread_cond_destroy(&self->changed);
+    nl_mutex_fini(&self->mutex);
+    free(self);
+}
+
+static const nl_scan_ops file_scan_ops = {
+    .add_runtime_filter = add_runtime_filter,
+    .new_reader = new_reader,
+    .next = file_reader_next,
+    .free_reader = free_reader,
+    .append_metrics = append_metrics,
+    .free = free_scan,
+};
+
+static bool uses_column(const nl_list *ids, nl_column_id id)
+{
+    for (uint32_t i = 0; i < ids->count; i++)
+        if ((nl_column_id)(uintptr_t)ids->items[i] == id) return true;
+    return false;
+}
+
+static nl_status compile_filter(file_scan *self)
+{
+    const nl_logical *node = self->plan.node;
+    nl_list ids = {0};
+    if (!node->scan.filter) return NULL;
+    nl_expr_columns(self->plan.arena, node->scan.filter, &ids);
+    self->filter_columns = NL_NEW_ARRAY(self->plan.arena, nl_column, node->column_count);
+    self->filter_outputs = NL_NEW_ARRAY(self->plan.arena, uint32_t, node->column_count);
+    for (uint32_t i = 0; i < node->column_count; i++) {
+        if (!uses_column(&ids, node->columns[i].id)) continue;
+        self->filter_outputs[self->filter_count] = i;
+        self->filter_columns[self->filter_count++] = node->columns[i];
+    }
+    return nl_program_compile(self->plan.arena, &node->scan.filter, 1, self->filter_columns, self->filter_count, &self->filter);
+}
+
+nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)
+{
+    file_scan *self = calloc(1, sizeof(*self));
+    if (!self) {
+        nl_delete_cache_free(plan->deletes);
+        if (plan->free_owner) plan->free_owner(plan->owner);
+        nl_fs_release(plan->fs);
+        nl_arena_free(plan->arena);
+        return no_memory(sizeof(*self));
+    }
+    self->base.ops = &file_scan_ops;
+    self->plan = *plan;
+    nl_mutex_init(&self->mutex);
+    pthread_cond_init(&self->changed, NULL);
+    nl_status status = compile_filter(self);
+    if (status)
+        free_scan(&self->base);
+    else
+        *scan = &self->base;
+    return status;
+}

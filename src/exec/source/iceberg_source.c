@@ -1,0 +1,584 @@
+/* exec/source/iceberg_source.c - an Iceberg table at a snapshot as a relation. */
+#include "exec/sources.h"
+
+#include <stdlib.h>
+
+#include "base/calendar.h"
+#include "exec/source/file_scan.h"
+#include "exec/source/predicate.h"
+#include "iceberg/name_mapping.h"
+
+enum { META_SPEC_ID, META_PARTITION, META_FILE, META_POS, META_DELETED, META_ROW_ID, META_LAST_UPDATED, META_COUNT };
+
+typedef struct iceberg_source {
+    nl_table base;
+    nl_arena *arena;
+    nl_iceberg_table *table;           /* counted */
+    const nl_table_metadata *metadata; /* counted */
+    const nl_snapshot *snapshot;       /* NULL: no rows */
+    const nl_schema *schema;
+    const nl_type *file_type;          /* row_type with every field id: what is read of files */
+    const nl_ice_type *partition_union;
+    const nl_type *partition_type;     /* of _partition */
+    nl_name_mapping mapping;
+    bool has_mapping;
+    int64_t after_snapshot_id;         /* incremental append; NL_NONE: none */
+} iceberg_source;
+
+static const iceberg_source *source_of(const nl_table *table)
+{
+    return (const iceberg_source *)(const void *)table; /* its first member */
+}
+
+/* ---- which snapshot -------------------------------------------------------------------------------------------- */
+
+static nl_str time_text(nl_arena *arena, int64_t ms)
+{
+    nl_civil civil;
+    nl_civil_from_micros(ms * 1000, &civil);
+    return nl_arena_f(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03d+00:00", civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second,
+                      civil.microsecond / 1000);
+}
+
+/* The last entry of main's log that is not after the time. */
+static nl_status snapshot_as_of(iceberg_source *self, int64_t as_of_ms)
+{
+    const nl_table_metadata *metadata = self->metadata;
+    const nl_snapshot_log_entry *found = NULL;
+    for (uint32_t i = 0; i < metadata->snapshot_log_count; i++)
+        if (metadata->snapshot_log[i].timestamp_ms <= as_of_ms) found = &metadata->snapshot_log[i];
+    if (!found)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find a snapshot older than " NL_STR_FMT, NL_STR_ARG(time_text(self->arena, as_of_ms)));
+    self->snapshot = nl_table_snapshot(metadata, found->snapshot_id);
+    return NULL;
+}
+
+static nl_status snapshot_of_ref(iceberg_source *self, nl_str name, bool is_tag)
+{
+    const nl_snapshot_ref *ref = nl_table_ref(self->metadata, name);
+    if (!ref || ref->is_tag != is_tag)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use %s (does not exist): " NL_STR_FMT, is_tag ? "tag" : "branch", NL_STR_ARG(name));
+    self->snapshot = nl_table_snapshot(self->metadata, ref->snapshot_id);
+    return NULL;
+}
+
+static nl_status choose_snapshot(iceberg_source *self, const nl_iceberg_read *read)
+{
+    self->snapshot = nl_table_current_snapshot(self->metadata);
+    self->after_snapshot_id = read->start_snapshot_id > 0 ? read->start_snapshot_id : NL_NONE;
+    if (read->branch.length) {
+        NL_TRY(snapshot_of_ref(self, read->branch, false));
+        self->schema = nl_table_schema(self->metadata); /* a branch is read with the table's schema */
+        return NULL;
+    }
+    if (read->tag.length)
+        NL_TRY(snapshot_of_ref(self, read->tag, true));
+    else if (read->has_timestamp)
+        NL_TRY(snapshot_as_of(self, read->as_of_ms));
+    else if (read->has_snapshot_id || read->end_snapshot_id > 0) {
+        const int64_t id = read->has_snapshot_id ? read->snapshot_id : read->end_snapshot_id;
+        self->snapshot = nl_table_snapshot(self->metadata, id);
+        if (!self->snapshot) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find snapshot with ID %lld", (long long)id);
+    }
+    const bool is_past = read->tag.length || read->has_timestamp || read->has_snapshot_id;
+    self->schema = is_past ? nl_table_snapshot_schema(self->metadata, self->snapshot) : nl_table_schema(self->metadata);
+    return NULL;
+}
+
+/* ---- types ----------------------------------------------------------------------------------------------------- */
+
+/* Field ids tell filters which statistics speak of a column: columns that statistics hold in another form have none. */
+static const nl_type *prunable_type(nl_arena *arena, const nl_ice_type *ice, const nl_type *sql)
+{
+    if (ice->id != NL_ICE_STRUCT) return sql;
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, sql->child_count);
+    for (uint32_t i = 0; i < sql->child_count; i++) {
+        const nl_ice_type *type = ice->fields[i].type;
+        fields[i] = sql->children[i];
+        fields[i].type = prunable_type(arena, type, fields[i].type);
+        if (type->id == NL_ICE_UUID || type->id == NL_ICE_FIXED) fields[i].field_id = 0;
+    }
+    return nl_type_struct(arena, fields, sql->child_count);
+}
+
+static nl_status make_types(iceberg_source *self)
+{
+    NL_TRY(nl_ice_type_to_sql(self->arena, self->schema->root, &self->file_type));
+    self->base.row_type = prunable_type(self->arena, self->schema->root, self->file_type);
+    NL_TRY(nl_partition_type_union(self->arena, self->metadata->specs, self->metadata->spec_count, nl_table_schema(self->metadata), &self->partition_union));
+    NL_TRY(nl_ice_type_to_sql(self->arena, self->partition_union, &self->partition_type));
+    nl_field fields[META_COUNT] = {
+        [META_SPEC_ID] = {.name = NL_STR("_spec_id"), .type = nl_type_int(), .is_nullable = false},
+        [META_PARTITION] = {.name = NL_STR("_partition"), .type = self->partition_type, .is_nullable = true},
+        [META_FILE] = {.name = NL_STR("_file"), .type = nl_type_string(), .is_nullable = false},
+        [META_POS] = {.name = NL_STR("_pos"), .type = nl_type_bigint(), .is_nullable = false},
+        [META_DELETED] = {.name = NL_STR("_deleted"), .type = nl_type_boolean(), .is_nullable = false},
+        [META_ROW_ID] = {.name = NL_STR("_row_id"), .type = nl_type_bigint(), .is_nullable = true},
+        [META_LAST_UPDATED] = {.name = NL_STR("_last_updated_sequence_number"), .type = nl_type_bigint(), .is_nullable = true},
+    };
+    const uint32_t count = self->metadata->format_version >= 3 ? META_COUNT : META_ROW_ID;
+    self->base.metadata_type = nl_type_struct(self->arena, fields, count);
+    return NULL;
+}
+
+/* ---- files without field ids, and columns that files lack ------------------------------------------------------ */
+
+typedef struct scan_owner { /* what the file scan's callbacks need; lives as long as the scan */
+    const iceberg_source *source; /* counted through its table */
+    nl_scan_plan *plan;
+    const nl_table *table;
+    struct unit_context *contexts;
+} scan_owner;
+
+typedef struct unit_context {
+    const iceberg_source *source;
+    const nl_file_task *task;
+} unit_context;
+
+/* The mapping of the parents' names down to this node. */
+static const nl_mapped_field *mapped_node(const nl_name_mapping *mapping, const nl_parquet_node *node)
+{
+    if (!node->parent) return NULL;
+    if (!node->parent->parent) return nl_name_mapping_find(mapping, node->name);
+    const nl_mapped_field *parent = mapped_node(mapping, node->parent);
+    /* The repeated groups of lists and maps are Parquet's own, not the table's. */
+    if (!parent || node->repetition == NL_PARQUET_REPEATED) return parent;
+    return nl_name_mapping_find(&parent->nested, node->name);
+}
+
+static int32_t mapped_field_id(void *argument, const nl_parquet_node *node)
+{
+    const unit_context *context = argument;
+    if (node->has_field_id) return node->field_id;
+    if (context->source->has_mapping) {
+        const nl_mapped_field *field = mapped_node(&context->source->mapping, node);
+        return field && field->has_field_id && node->repetition != NL_PARQUET_REPEATED ? field->field_id : 0;
+    }
+    /* Without a mapping top-level columns count by place, and nested ones are not read (as Iceberg's Java readers do). */
+    return node->parent && !node->parent->parent ? (int32_t)node->child_index + 1 : 0;
+}
+
+/* Identity partition values of files that do not hold the column (imported tables), then the initial default. */
+static bool missing_value(void *argument, const nl_field *field, const nl_value **value)
+{
+    const unit_context *context = argument;
+    const nl_partition_spec *spec = context->task->spec;
+    for (uint32_t i = 0; i < spec->field_count; i++)
+        if (spec->fields[i].source_id == field->field_id && spec->fields[i].transform.kind == NL_TRANSFORM_IDENTITY && context->task->file->partition) {
+            *value = &context->task->file->partition[i];
+            return !(*value)->is_null;
+        }
+    const nl_schema_column *column = nl_schema_find_id(context->source->schema, field->field_id);
+    *value = column ? column->field->initial_default : NULL;
+    return *value != NULL;
+}
+
+static void *unit_argument(void *owner, const nl_scan_unit *unit)
+{
+    scan_owner *self = owner;
+    return &self->contexts[unit->task - self->plan->tasks];
+}
+
+static void free_owner(void *owner)
+{
+    scan_owner *self = owner;
+    nl_scan_plan_release(self->plan);
+    nl_table_release(self->table);
+    free(self->contexts);
+    free(self);
+}
+
+/* ---- planning -------------------------------------------------------------------------------------------------- */
+
+static nl_status plan_files(const iceberg_source *self, const nl_predicate *predicate, nl_pool *pool, nl_memory *memory, nl_scan_plan **plan)
+{
+    const nl_scan_planning planning = {
+        .fs = self->table->fs,
+        .cache = self->table->manifest_cache,
+        .metadata = self->metadata,
+        .snapshot = self->snapshot,
+        .schema = self->schema,
+        .predicate = predicate && predicate->kind != NL_PREDICATE_TRUE ? predicate : NULL,
+        .after_snapshot_id = self->after_snapshot_id,
+        .pool = pool,
+        .memory = memory,
+    };
+    return nl_scan_plan_new(&planning, plan);
+}
+
+/* The file's partition tuple in the shape of _partition: fields of other specs are null. */
+static nl_value partition_value(const iceberg_source *self, const nl_file_task *task, nl_arena *arena)
+{
+    nl_value *items = NL_NEW_ARRAY(arena, nl_value, self->partition_type->child_count);
+    for (uint32_t i = 0; i < self->partition_type->child_count; i++) {
+        items[i] = nl_value_null(self->partition_type->children[i].type);
+        for (uint32_t j = 0; j < task->spec->field_count; j++)
+            if (task->spec->fields[j].field_id == self->partition_union->fields[i].id && task->file->partition) {
+                items[i] = task->file->partition[j];
+                items[i].type = self->partition_type->children[i].type;
+            }
+    }
+    return (nl_value){.type = self->partition_type, .list = {items, self->partition_type->child_count}};
+}
+
+typedef struct column_layout { /* how the node's columns come about */
+    nl_scan_column *columns;
+    nl_field *read_fields;
+    uint32_t read_count;
+    uint32_t constant_count;
+    bool wants[META_COUNT];
+    uint32_t constants[META_COUNT];
+} column_layout;
+
+static uint32_t read_field(column_layout *layout, const nl_field *field)
+{
+    for (uint32_t i = 0; i < layout->read_count; i++)
+        if (layout->read_fields[i].field_id == field->field_id) return i;
+    layout->read_fields[layout->read_count] = *field;
+    layout->read_fields[layout->read_count].is_nullable = true; /* what the file says is not what the table says */
+    return layout->read_count++;
+}
+
+static void lay_out_columns(const iceberg_source *self, const nl_logical *scan, nl_arena *arena, column_layout *layout)
+{
+    const uint32_t visible = self->file_type->child_count;
+    layout->columns = NL_NEW_ARRAY(arena, nl_scan_column, scan->column_count);
+    layout->read_fields = NL_NEW_ARRAY(arena, nl_field, visible + self->schema->column_count);
+    for (uint32_t i = 0; i < scan->column_count; i++) {
+        const uint32_t at = scan->scan.table_columns[i];
+        nl_scan_column *column = &layout->columns[i];
+        if (at < visible) {
+            *column = (nl_scan_column){.kind = NL_COLUMN_FROM_FILE, .read_column = read_field(layout, &self->file_type->children[at])};
+            continue;
+        }
+        const uint32_t meta = at - visible;
+        column->kind = meta == META_FILE ? NL_COLUMN_PATH : meta == META_POS ? NL_COLUMN_POSITION : NL_COLUMN_CONSTANT;
+        if (column->kind != NL_COLUMN_CONSTANT) continue;
+        if (!layout->wants[meta]) layout->constants[meta] = layout->constant_count++;
+        layout->wants[meta] = true;
+        column->constant = layout->constants[meta];
+    }
+}
+
+/* Columns that only equality deletes look at. */
+static nl_status add_delete_keys(const iceberg_source *self, const nl_scan_plan *plan, nl_arena *arena, column_layout *layout)
+{
+    if (plan->delete_files == 0) return NULL;
+    for (uint32_t t = 0; t < plan->task_count; t++)
+        for (uint32_t d = 0; d < plan->tasks[t].delete_count; d++) {
+            const nl_data_file *file = plan->tasks[t].deletes[d];
+            for (uint32_t i = 0; i < file->equality_id_count; i++) {
+                const nl_schema_column *column = nl_schema_find_id(self->schema, file->equality_ids[i]);
+                if (!column) continue; /* said when the delete file is loaded */
+                nl_field field = {.name = column->field->name, .field_id = column->field->id, .is_nullable = true};
+                NL_TRY(nl_ice_type_to_sql(arena, column->field->type, &field.type));
+                (void)read_field(layout, &field);
+            }
+        }
+    return NULL;
+}
+
+static void fill_constants(const iceberg_source *self, const column_layout *layout, const nl_file_task *task, nl_arena *arena, nl_scan_unit *unit)
+{
+    nl_value *constants = NL_NEW_ARRAY(arena, nl_value, layout->constant_count);
+    if (layout->wants[META_SPEC_ID]) constants[layout->constants[META_SPEC_ID]] = nl_value_int(nl_type_int(), task->spec->spec_id);
+    if (layout->wants[META_PARTITION]) constants[layout->constants[META_PARTITION]] = partition_value(self, task, arena);
+    if (layout->wants[META_DELETED]) constants[layout->constants[META_DELETED]] = nl_value_boolean(false);
+    if (layout->wants[META_ROW_ID]) constants[layout->constants[META_ROW_ID]] = nl_value_null(nl_type_bigint());
+    if (layout->wants[META_LAST_UPDATED])
+        constants[layout->constants[META_LAST_UPDATED]] = nl_value_int(nl_type_bigint(), task->file_sequence_number);
+    unit->constants = constants;
+}
+
+static nl_status check_readable(const nl_file_task *task, const column_layout *layout)
+{
+    if (task->file->format != NL_FORMAT_PARQUET)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format %s yet: " NL_STR_FMT, nl_file_format_name(task->file->format),
+                             NL_STR_ARG(task->file->path));
+    if (task->file->key_metadata.data)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read encrypted data files: " NL_STR_FMT, NL_STR_ARG(task->file->path));
+    if (layout->wants[META_ROW_ID]) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not give row ids (_row_id) yet");
+    return NULL;
+}
+
+static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan, const column_layout *layout, bool is_exact, bool has_filter, nl_arena *arena,
+                            nl_scan_unit *units)
+{
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const nl_file_task *task = &plan->tasks[i];
+        NL_TRY(check_readable(task, layout));
+        units[i] = (nl_scan_unit){
+            .path = task->file->path,
+            .row_count = task->file->record_count,
+            .task = task,
+            .is_wholly_matching = has_filter ? is_exact && task->is_wholly_matching : true,
+        };
+        fill_constants(self, layout, task, arena, &units[i]);
+    }
+    return nl_arena_check(arena);
+}
+
+static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const nl_logical *scan, nl_file_scan_plan *out, scan_owner *owner)
+{
+    column_layout layout = {0};
+    bool is_exact = false;
+    nl_arena *arena = out->arena;
+    NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &out->predicate, &is_exact));
+    NL_TRY(plan_files(self, out->predicate, query->pool, query->memory, &owner->plan));
+    lay_out_columns(self, scan, arena, &layout);
+    NL_TRY(add_delete_keys(self, owner->plan, arena, &layout));
+    owner->contexts = calloc(owner->plan->task_count + 1, sizeof(*owner->contexts));
+    if (!owner->contexts) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", owner->plan->task_count), NL_P("receivedBytes", "0"));
+    for (uint32_t i = 0; i < owner->plan->task_count; i++)
+        owner->contexts[i] = (unit_context){self, &owner->plan->tasks[i]};
+    out->units = NL_NEW_ARRAY(arena, nl_scan_unit, owner->plan->task_count);
+    out->unit_count = owner->plan->task_count;
+    out->files_total = NL_MAX(owner->plan->files_total, owner->plan->task_count);
+    out->columns = layout.columns;
+    out->read_type = nl_type_struct(arena, layout.read_fields, layout.read_count);
+    NL_TRY(make_units(self, owner->plan, &layout, is_exact, scan->scan.filter != NULL, arena, out->units));
+    if (owner->plan->delete_files > 0) out->deletes = nl_delete_cache_new(self->table->fs, self->schema, query->memory);
+    return NULL;
+}
+
+static nl_status iceberg_open_scan(const nl_table *table, nl_query *query, const nl_logical *scan, nl_scan **out)
+{
+    const iceberg_source *self = source_of(table);
+    scan_owner *owner = calloc(1, sizeof(*owner));
+    if (!owner) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*owner)), NL_P("receivedBytes", "0"));
+    owner->table = nl_table_retain(table);
+    owner->source = self;
+    nl_file_scan_plan plan = {
+        .query = query,
+        .node = scan,
+        .arena = nl_arena_new(query->memory),
+        .fs = nl_fs_retain(self->table->fs),
+        .match = NL_PARQUET_MATCH_FIELD_ID,
+        .field_id_of = mapped_field_id,
+        .missing_value_of = missing_value,
+        .unit_argument = unit_argument,
+        .owner = owner,
+        .free_owner = free_owner,
+    };
+    nl_status status = prepare_scan(self, query, scan, &plan, owner);
+    if (!status) return nl_file_scan_new(&plan, out);
+    free_owner(owner);
+    nl_fs_release(plan.fs);
+    nl_arena_free(plan.arena);
+    return status;
+}
+
+/* ---- what the optimizer asks ----------------------------------------------------------------------------------- */
+
+static nl_status iceberg_estimate(const nl_table *table, const nl_logical *scan, int64_t *row_count, int64_t *bytes)
+{
+    const iceberg_source *self = source_of(table);
+    const nl_predicate *predicate = NULL;
+    nl_scan_plan *plan = NULL;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_status status = scan ? nl_predicate_of_expr(arena, scan->scan.filter, scan, &predicate, NULL) : NULL;
+    if (!status) status = plan_files(self, predicate, NULL, self->table->memory, &plan);
+    *row_count = plan ? plan->row_count : -1;
+    *bytes = plan ? plan->bytes : -1;
+    nl_scan_plan_release(plan);
+    nl_arena_free(arena);
+    return status;
+}
+
+#define STATISTICS_FILES_MAX 20000u
+
+static nl_status iceberg_column_statistics(const nl_table *table, uint32_t column, nl_arena *arena, nl_table_column_statistics *statistics)
+{
+    const iceberg_source *self = source_of(table);
+    nl_scan_plan *plan = NULL;
+    *statistics = (nl_table_column_statistics){.null_count = -1, .distinct_count = -1};
+    if (column >= self->base.row_type->child_count) return NULL;
+    const int32_t field_id = self->base.row_type->children[column].field_id;
+    const nl_schema_column *field = field_id ? nl_schema_find_id(self->schema, field_id) : NULL;
+    if (!field || nl_ice_type_is_nested(field->field->type)) return NULL;
+    NL_TRY(plan_files(self, NULL, NULL, self->table->memory, &plan));
+    bool has_all = plan->task_count > 0 && plan->task_count <= STATISTICS_FILES_MAX;
+    int64_t null_count = 0;
+    nl_status status = NULL;
+    for (uint32_t i = 0; !status && has_all && i < plan->task_count; i++) {
+        const nl_data_file *file = plan->tasks[i].file;
+        nl_bytes lower_bytes, upper_bytes;
+        nl_value lower, upper;
+        int64_t nulls = 0;
+        if (nl_metric_find(&file->null_value_counts, field_id, &nulls)) null_count += nulls;
+        has_all = nl_bound_find(&file->lower_bounds, field_id, &lower_bytes) && nl_bound_find(&file->upper_bounds, field_id, &upper_bytes);
+        if (!has_all) break;
+        status = nl_single_value_decode(field->field->type, lower_bytes, arena, &lower);
+        if (!status) status = nl_single_value_decode(field->field->type, upper_bytes, arena, &upper);
+        if (status) break;
+        if (i == 0 || nl_value_compare(&lower, &statistics->lower) < 0) statistics->lower = nl_value_copy(arena, &lower);
+        if (i == 0 || nl_value_compare(&upper, &statistics->upper) > 0) statistics->upper = nl_value_copy(arena, &upper);
+    }
+    statistics->has_bounds = has_all;
+    statistics->null_count = has_all ? null_count : -1;
+    nl_scan_plan_release(plan);
+    return status;
+}
+
+/* Bounds are exact for types that are never cut. */
+static bool has_exact_bounds(const nl_ice_type *type)
+{
+    switch (type->id) {
+    case NL_ICE_INT:
+    case NL_ICE_LONG:
+    case NL_ICE_DATE:
+    case NL_ICE_TIMESTAMP:
+    case NL_ICE_TIMESTAMPTZ:
+    case NL_ICE_DECIMAL:
+    case NL_ICE_BOOLEAN: return true;
+    default: return false; /* text is truncated, NaN is outside of the bounds of floats */
+    }
+}
+
+typedef struct metadata_aggregate {
+    const iceberg_source *source;
+    nl_arena *arena;
+    char kind;
+    const nl_schema_column *column; /* NULL: count(*) */
+    nl_value value;
+    bool is_known;
+} metadata_aggregate;
+
+static nl_status add_file(metadata_aggregate *self, const nl_data_file *file)
+{
+    int64_t nulls;
+    nl_bytes bytes;
+    nl_value bound;
+    const int32_t field_id = self->column ? self->column->field->id : 0;
+    if (self->kind == '*') {
+        self->value.integer += file->record_count;
+        return NULL;
+    }
+    self->is_known = self->is_known && nl_metric_find(&file->null_value_counts, field_id, &nulls);
+    if (!self->is_known) return NULL;
+    if (self->kind == 'n') {
+        self->value.integer += file->record_count - nulls;
+        return NULL;
+    }
+    if (nulls == file->record_count) return NULL; /* nothing but nulls: no bounds, and none are needed */
+    self->is_known = nl_bound_find(self->kind == '<' ? &file->lower_bounds : &file->upper_bounds, field_id, &bytes);
+    if (!self->is_known) return NULL;
+    NL_TRY(nl_single_value_decode(self->column->field->type, bytes, self->arena, &bound));
+    const int order = self->value.is_null ? 0 : nl_value_compare(&bound, &self->value);
+    if (self->value.is_null || (self->kind == '<' ? order < 0 : order > 0)) {
+        const nl_type *type = self->value.type;
+        self->value = bound;
+        self->value.type = type;
+    }
+    return NULL;
+}
+
+static nl_status aggregate_one(const iceberg_source *self, const nl_scan_plan *plan, char kind, uint32_t column, nl_arena *arena, nl_value *value, bool *is_known)
+{
+    metadata_aggregate aggregate = {.source = self, .arena = arena, .kind = kind, .is_known = true, .value = nl_value_int(nl_type_bigint(), 0)};
+    if (kind != '*') {
+        const nl_field *field = column < self->base.row_type->child_count ? &self->base.row_type->children[column] : NULL;
+        aggregate.column = field && field->field_id ? nl_schema_find_id(self->schema, field->field_id) : NULL;
+        if (!aggregate.column || nl_ice_type_is_nested(aggregate.column->field->type)) aggregate.is_known = false;
+        if (aggregate.is_known && kind != 'n') {
+            aggregate.is_known = has_exact_bounds(aggregate.column->field->type);
+            aggregate.value = nl_value_null(field->type);
+        }
+    }
+    for (uint32_t i = 0; aggregate.is_known && i < plan->task_count; i++)
+        NL_TRY(add_file(&aggregate, plan->tasks[i].file));
+    *value = aggregate.value;
+    *is_known = aggregate.is_known;
+    return NULL;
+}
+
+static nl_status iceberg_aggregate(const nl_table *table, const nl_logical *scan, const char *kinds, const uint32_t *columns, uint32_t count, nl_arena *arena,
+                                   nl_value *values, bool *is_known)
+{
+    const iceberg_source *self = source_of(table);
+    const nl_predicate *predicate = NULL;
+    nl_scan_plan *plan = NULL;
+    bool is_exact = true;
+    if (scan) NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &predicate, &is_exact));
+    NL_TRY(plan_files(self, predicate, NULL, self->table->memory, &plan));
+    *is_known = is_exact;
+    for (uint32_t i = 0; *is_known && i < plan->task_count; i++)
+        *is_known = plan->tasks[i].is_wholly_matching && plan->tasks[i].delete_count == 0;
+    nl_status status = NULL;
+    for (uint32_t i = 0; !status && *is_known && i < count; i++)
+        status = aggregate_one(self, plan, kinds[i], columns[i], arena, &values[i], is_known);
+    nl_scan_plan_release(plan);
+    return status;
+}
+
+static void iceberg_append_text(const nl_table *table, nl_builder *out)
+{
+    const iceberg_source *self = source_of(table);
+    nl_append(out, self->table->name);
+    if (self->snapshot) nl_append_f(out, " (snapshot %lld)", (long long)self->snapshot->snapshot_id);
+}
+
+static void iceberg_free(nl_table *table)
+{
+    iceberg_source *self = (iceberg_source *)(void *)table;
+    nl_table_metadata_release(self->metadata);
+    nl_iceberg_table_release(self->table);
+    nl_arena_free(self->arena);
+    free(self);
+}
+
+static const nl_table_ops iceberg_ops = {
+    .kind = "iceberg",
+    .estimate = iceberg_estimate,
+    .column_statistics = iceberg_column_statistics,
+    .aggregate_from_metadata = iceberg_aggregate,
+    .open_scan = iceberg_open_scan,
+    .append_text = iceberg_append_text,
+    .free = iceberg_free,
+};
+
+static nl_status read_mapping(iceberg_source *self)
+{
+    const nl_str json = nl_table_property(self->metadata, "schema.name-mapping.default", NULL);
+    self->has_mapping = json.data != NULL;
+    return self->has_mapping ? nl_name_mapping_parse(self->arena, json, &self->mapping) : NULL;
+}
+
+nl_status nl_iceberg_source_new(nl_iceberg_table *table, const nl_iceberg_read *read, const nl_table **source)
+{
+    iceberg_source *self = calloc(1, sizeof(*self));
+    if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P("receivedBytes", "0"));
+    self->base.ops = &iceberg_ops;
+    atomic_init(&self->base.references, 1);
+    self->arena = nl_arena_new(table->memory);
+    self->table = nl_iceberg_table_retain(table);
+    self->metadata = nl_iceberg_table_metadata(table);
+    nl_status status = choose_snapshot(self, read);
+    if (!status) status = make_types(self);
+    if (!status) status = read_mapping(self);
+    if (status)
+        iceberg_free(&self->base);
+    else
+        *source = &self->base;
+    return status;
+}
+
+bool nl_table_is_iceberg(const nl_table *table)
+{
+    return table->ops == &iceberg_ops;
+}
+
+nl_iceberg_table *nl_iceberg_source_table(const nl_table *source)
+{
+    return source_of(source)->table;
+}
+
+const nl_table_metadata *nl_iceberg_source_metadata(const nl_table *source)
+{
+    return source_of(source)->metadata;
+}
+
+const nl_snapshot *nl_iceberg_source_snapshot(const nl_table *source)
+{
+    return source_of(source)->snapshot;
+}

@@ -1,0 +1,11 @@
+/* exec/source/pruning.h - row groups and pages of a Parquet file that a predicate rules out. */
+#pragma once
+
+#include "format/parquet/parquet.h"
+#include "iceberg/expression.h"
+
+/* By the row group's statistics and Bloom filters. */
+NL_MUST_USE nl_status nl_row_group_may_match(nl_parquet_reader *reader, uint32_t row_group, const nl_predicate *predicate, bool *may_match);
+/* By the page index: *ranges (in the arena, ascending) are the rows that may match. *range_count 0: none. */
+NL_MUST_USE nl_status nl_page_ranges(nl_parquet_reader *reader, uint32_t row_group, uint64_t row_count, const nl_predicate *predicate, nl_arena *arena,
+                                     nl_parquet_rows **ranges, uint32_t *range_count);

@@ -42,7 +42,8 @@ NL_MUST_USE nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *
  * _pos BIGINT, _spec_id INT, _partition STRUCT of the row to delete (null for inserts). */
 NL_MUST_USE nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,
                                             const nl_write_options *options, const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
-nl_parallel_sink *nl_iceberg_sink_parallel(nl_iceberg_sink *sink); /* to run *plan into */
+/* Runs the plan (already optimized) into the sink: in parallel, or in order when the table is sorted. */
+NL_MUST_USE nl_status nl_iceberg_sink_run(nl_iceberg_sink *sink, nl_query *query, const nl_logical *plan);
 /* After the run. On failure, or when the commit failed cleanly, nl_iceberg_sink_discard removes what was written. */
 NL_MUST_USE nl_status nl_iceberg_sink_finish(nl_iceberg_sink *sink, nl_arena *arena, nl_written_files *files);
 void nl_iceberg_sink_discard(nl_iceberg_sink *sink); /* deletes the files */

@@ -1,0 +1,354 @@
+/* exec/sink/data_writer.c - see data_writer.h. */
+#include "exec/sink/data_writer.h"
+
+#include <stdlib.h>
+
+#include "base/crash.h"
+#include "base/number.h"
+#include "base/uuid.h"
+#include "exec/sink/location.h"
+#include "exec/sink/metrics_mode.h"
+
+#define TARGET_BYTES_DEFAULT (512ll << 20)
+
+struct nl_data_writer {
+    nl_write_target *target;
+    nl_value *partition;       /* in the target's arena; NULL: unpartitioned */
+    nl_parquet_writer *writer; /* of the open file; or NULL */
+    nl_str path;
+    size_t memory;             /* part of target->memory_used */
+};
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+static nl_str chosen(nl_str option, const nl_table_metadata *metadata, const char *key, const char *fallback)
+{
+    return option.length ? option : nl_table_property(metadata, key, fallback);
+}
+
+static nl_status number_property(const nl_table_metadata *metadata, const char *key, int64_t fallback, int64_t most, int64_t *value)
+{
+    NL_TRY(nl_table_property_int(metadata, key, fallback, value));
+    if (*value <= 0 || *value > most)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Table property %s is out of range: %lld", key, (long long)*value);
+    return NULL;
+}
+
+static nl_status parquet_sizes(const nl_table_metadata *metadata, nl_parquet_write_options *out)
+{
+    int64_t value;
+    NL_TRY(number_property(metadata, "write.parquet.row-group-size-bytes", 128 << 20, INT64_MAX / 2, &value));
+    out->row_group_bytes = (uint64_t)value;
+    NL_TRY(number_property(metadata, "write.parquet.page-size-bytes", 1 << 20, 256 << 20, &value));
+    out->page_bytes = (uint64_t)value;
+    NL_TRY(number_property(metadata, "write.parquet.page-row-limit", 20000, INT32_MAX, &value));
+    out->page_rows_max = (uint32_t)value;
+    NL_TRY(number_property(metadata, "write.parquet.dict-size-bytes", 2 << 20, 1 << 30, &value));
+    out->dictionary_bytes = (uint64_t)value;
+    NL_TRY(number_property(metadata, "write.parquet.bloom-filter-max-bytes", 1 << 20, 1 << 30, &value));
+    out->bloom_bytes_max = (uint64_t)value;
+    return NULL;
+}
+
+static bool column_property(const nl_table_metadata *metadata, const char *prefix, nl_str column, nl_str *value)
+{
+    nl_builder key;
+    nl_builder_init(&key, 1 << 16);
+    nl_append_c(&key, prefix);
+    nl_append(&key, column);
+    *value = nl_table_property(metadata, nl_builder_c(&key), NULL);
+    nl_builder_fini(&key);
+    return value->data != NULL;
+}
+
+/* What differs from column to column: how uuid and fixed are stored, Bloom filters, statistics. */
+static void column_options(const nl_write_target *target, nl_parquet_write_options *out)
+{
+    nl_parquet_column_options *columns = NL_NEW_ARRAY(target->arena, nl_parquet_column_options, target->schema->column_count);
+    for (uint32_t i = 0; i < target->schema->column_count; i++) {
+        const nl_schema_column *column = &target->schema->columns[i];
+        const nl_ice_type *type = column->field->type;
+        nl_parquet_column_options options = {.field_id = column->field->id};
+        nl_str text;
+        if (nl_ice_type_is_nested(type)) continue;
+        if (type->id == NL_ICE_UUID) options.stored = NL_PARQUET_STORED_UUID;
+        if (type->id == NL_ICE_FIXED) {
+            options.stored = NL_PARQUET_STORED_FIXED;
+            options.fixed_length = type->length;
+        }
+        if (column_property(target->metadata, "write.parquet.bloom-filter-enabled.column.", column->full_name, &text)) options.has_bloom = nl_str_is_nocase(text, "true");
+        if (column_property(target->metadata, "write.parquet.bloom-filter-fpp.column.", column->full_name, &text)) (void)nl_parse_double(text, &options.bloom_fpp);
+        if (column_property(target->metadata, "write.parquet.stats-enabled.column.", column->full_name, &text)) options.no_statistics = nl_str_is_nocase(text, "false");
+        columns[out->column_count++] = options;
+    }
+    out->columns = columns;
+}
+
+static nl_status parquet_options(nl_write_target *target, const nl_write_options *given)
+{
+    nl_parquet_write_options *out = &target->options;
+    *out = nl_parquet_write_options_default();
+    NL_TRY(nl_parquet_codec_find(chosen(given->codec, target->metadata, "write.parquet.compression-codec", "gzip"), &out->codec));
+    const nl_str level = chosen(given->codec_level, target->metadata, "write.parquet.compression-level", "");
+    int64_t number;
+    if (level.length) {
+        if (!nl_parse_int64(level, &number) || number < -100 || number > 100)
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The compression level is no number: '" NL_STR_FMT "'", NL_STR_ARG(level));
+        out->compression_level = (int32_t)number;
+    }
+    NL_TRY(parquet_sizes(target->metadata, out));
+    column_options(target, out);
+    nl_parquet_key_value *key_values = NL_NEW(target->arena, nl_parquet_key_value);
+    *key_values = (nl_parquet_key_value){NL_STR("iceberg.schema"), target->schema_json};
+    out->key_values = key_values;
+    out->key_value_count = 1;
+    return NULL;
+}
+
+static nl_status check_format(const nl_write_target *target, const nl_write_options *given)
+{
+    const nl_str format = chosen(given->format, target->metadata, "write.format.default", "parquet");
+    if (nl_str_is_nocase(format, "parquet")) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot write data files of format " NL_STR_FMT " yet; parquet it can", NL_STR_ARG(format));
+}
+
+static nl_status fill_target(nl_write_target *target, const nl_write_options *given)
+{
+    target->schema = nl_table_schema(target->metadata);
+    target->spec = given->has_spec_id ? nl_table_spec_by_id(target->metadata, given->spec_id) : nl_table_spec(target->metadata);
+    if (!target->spec) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Output spec id %d is not a valid spec id for table", given->spec_id);
+    NL_TRY(check_format(target, given));
+    NL_TRY(nl_ice_type_to_sql(target->arena, target->schema->root, &target->file_type));
+    nl_builder json;
+    nl_builder_init(&json, NL_JSON_BYTES_MAX);
+    nl_schema_append_json(target->schema, &json);
+    target->schema_json = nl_arena_str(target->arena, nl_builder_str(&json));
+    nl_builder_fini(&json);
+    NL_TRY(parquet_options(target, given));
+    target->target_bytes = given->target_file_bytes;
+    if (target->target_bytes <= 0)
+        NL_TRY(number_property(target->metadata, "write.target-file-size-bytes", TARGET_BYTES_DEFAULT, INT64_MAX / 2, &target->target_bytes));
+    uint8_t bytes[16];
+    char text[NL_UUID_TEXT_LENGTH];
+    nl_uuid_new(bytes);
+    nl_uuid_format(bytes, text);
+    target->query_id = nl_arena_str(target->arena, (nl_str){text, sizeof text});
+    return NULL;
+}
+
+nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata,
+                               const nl_write_options *options)
+{
+    *target = (nl_write_target){.query = query, .fs = nl_fs_retain(table->fs), .metadata = nl_table_metadata_retain(metadata)};
+    target->arena = nl_arena_new(query->memory);
+    /* A quarter of the budget: sorts and joins below need the rest. */
+    target->memory_max = NL_MAX(nl_memory_limit(query->memory) == SIZE_MAX ? (size_t)1 << 30 : nl_memory_limit(query->memory) / 4, (size_t)16 << 20);
+    nl_mutex_init(&target->mutex);
+    atomic_init(&target->file_number, 1);
+    nl_status status = fill_target(target, options);
+    if (status) nl_write_target_fini(target);
+    return status;
+}
+
+void nl_write_target_fini(nl_write_target *target)
+{
+    nl_table_metadata_release(target->metadata);
+    nl_fs_release(target->fs);
+    nl_arena_free(target->arena);
+    nl_mutex_fini(&target->mutex);
+}
+
+nl_status nl_write_target_path(nl_write_target *target, const nl_value *partition, bool is_delete_file, nl_str *path)
+{
+    const uint32_t number = atomic_fetch_add(&target->file_number, 1);
+    nl_mutex_lock(&target->mutex);
+    const nl_str name = is_delete_file ? nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%05u-deletes.parquet", NL_STR_ARG(target->query_id), number)
+                                       : nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-0-%05u.parquet", NL_STR_ARG(target->query_id), number);
+    *path = nl_data_location(target->arena, target->metadata, target->spec, partition, name);
+    nl_str *noted = NL_NEW(target->arena, nl_str);
+    *noted = *path;
+    nl_list_add(target->arena, &target->paths, noted);
+    nl_mutex_unlock(&target->mutex);
+    return NULL;
+}
+
+/* ---- metrics --------------------------------------------------------------------------------------------------- */
+
+typedef struct metric_lists {
+    int32_t *ids;
+    int64_t *sizes, *values, *nulls;
+    int32_t *nan_ids;
+    int64_t *nans;
+    int32_t *counted_ids;
+    int32_t *lower_ids, *upper_ids;
+    nl_bytes *lower, *upper;
+    uint32_t size_count, count_count, nan_count, lower_count, upper_count;
+} metric_lists;
+
+static nl_status add_bound(const nl_ice_type *type, const nl_value *value, const nl_metrics_mode *mode, bool is_upper, int32_t field_id, nl_arena *arena,
+                           metric_lists *lists)
+{
+    nl_value cut = *value;
+    nl_bytes bytes;
+    if (mode->kind == NL_METRICS_TRUNCATE && !nl_truncate_bound(arena, value, is_upper, mode->length, &cut)) return NULL;
+    NL_TRY(nl_single_value_encode(type, &cut, arena, &bytes));
+    if (is_upper) {
+        lists->upper_ids[lists->upper_count] = field_id;
+        lists->upper[lists->upper_count++] = bytes;
+    } else {
+        lists->lower_ids[lists->lower_count] = field_id;
+        lists->lower[lists->lower_count++] = bytes;
+    }
+    return NULL;
+}
+
+static nl_status add_leaf(const nl_table_metadata *metadata, const nl_parquet_leaf_metrics *leaf, bool is_delete_file, nl_arena *arena, metric_lists *lists)
+{
+    nl_metrics_mode mode = {.kind = NL_METRICS_FULL};
+    const nl_schema_column *column = nl_schema_find_id(nl_table_schema(metadata), leaf->field_id);
+    const nl_ice_type *type = is_delete_file ? nl_ice_type_of(leaf->field_id == NL_FIELD_ID_DELETE_FILE_POS ? NL_ICE_LONG : NL_ICE_STRING)
+                              : column       ? column->field->type
+                                             : NULL;
+    if (!is_delete_file) NL_TRY(nl_metrics_mode_of(metadata, leaf->field_id, &mode));
+    lists->ids[lists->size_count] = leaf->field_id;
+    lists->sizes[lists->size_count++] = (int64_t)leaf->column_bytes;
+    if (mode.kind == NL_METRICS_NONE || leaf->is_repeated || !type) return NULL;
+    if (!is_delete_file) {
+        lists->counted_ids[lists->count_count] = leaf->field_id;
+        lists->values[lists->count_count] = (int64_t)leaf->value_count;
+        lists->nulls[lists->count_count++] = (int64_t)leaf->null_count;
+        if (leaf->type->id == NL_TYPE_FLOAT || leaf->type->id == NL_TYPE_DOUBLE) {
+            lists->nan_ids[lists->nan_count] = leaf->field_id;
+            lists->nans[lists->nan_count++] = (int64_t)leaf->nan_count;
+        }
+    }
+    if (mode.kind == NL_METRICS_COUNTS || !leaf->has_bounds) return NULL;
+    NL_TRY(add_bound(type, &leaf->lower, &mode, false, leaf->field_id, arena, lists));
+    return add_bound(type, &leaf->upper, &mode, true, leaf->field_id, arena, lists);
+}
+
+static metric_lists new_lists(nl_arena *arena, uint32_t count)
+{
+    return (metric_lists){
+        .ids = NL_NEW_ARRAY(arena, int32_t, count),
+        .sizes = NL_NEW_ARRAY(arena, int64_t, count),
+        .values = NL_NEW_ARRAY(arena, int64_t, count),
+        .nulls = NL_NEW_ARRAY(arena, int64_t, count),
+        .nan_ids = NL_NEW_ARRAY(arena, int32_t, count),
+        .nans = NL_NEW_ARRAY(arena, int64_t, count),
+        .counted_ids = NL_NEW_ARRAY(arena, int32_t, count),
+        .lower_ids = NL_NEW_ARRAY(arena, int32_t, count),
+        .upper_ids = NL_NEW_ARRAY(arena, int32_t, count),
+        .lower = NL_NEW_ARRAY(arena, nl_bytes, count),
+        .upper = NL_NEW_ARRAY(arena, nl_bytes, count),
+    };
+}
+
+nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_parquet_written *written, nl_str path, const nl_partition_spec *spec,
+                                  const nl_value *partition, bool is_delete_file, nl_arena *arena, nl_data_file *file)
+{
+    metric_lists lists = new_lists(arena, written->leaf_count);
+    for (uint32_t i = 0; i < written->leaf_count; i++)
+        NL_TRY(add_leaf(metadata, &written->leaves[i], is_delete_file, arena, &lists));
+    int64_t *split_offsets = NL_NEW_ARRAY(arena, int64_t, written->split_offset_count);
+    for (uint32_t i = 0; i < written->split_offset_count; i++)
+        split_offsets[i] = (int64_t)written->split_offsets[i];
+    *file = (nl_data_file){
+        .content = is_delete_file ? NL_CONTENT_POSITION_DELETES : NL_CONTENT_DATA,
+        .format = NL_FORMAT_PARQUET,
+        .path = path,
+        .spec_id = spec->spec_id,
+        .partition = spec->field_count > 0 ? partition : NULL,
+        .record_count = (int64_t)written->row_count,
+        .file_size_bytes = (int64_t)written->file_bytes,
+        .split_offsets = split_offsets,
+        .split_offset_count = written->split_offset_count,
+        .sort_order_id = is_delete_file ? NL_NONE : 0,
+        .first_row_id = NL_NONE,
+        .content_offset = NL_NONE,
+        .content_size_bytes = NL_NONE,
+    };
+    NL_TRY(nl_metric_map_make(arena, lists.ids, lists.sizes, lists.size_count, &file->column_sizes));
+    if (!is_delete_file) {
+        NL_TRY(nl_metric_map_make(arena, lists.counted_ids, lists.values, lists.count_count, &file->value_counts));
+        NL_TRY(nl_metric_map_make(arena, lists.counted_ids, lists.nulls, lists.count_count, &file->null_value_counts));
+        NL_TRY(nl_metric_map_make(arena, lists.nan_ids, lists.nans, lists.nan_count, &file->nan_value_counts));
+    }
+    NL_TRY(nl_bound_map_make(arena, lists.lower_ids, lists.lower, lists.lower_count, &file->lower_bounds));
+    return nl_bound_map_make(arena, lists.upper_ids, lists.upper, lists.upper_count, &file->upper_bounds);
+}
+
+/* ---- the writer ------------------------------------------------------------------------------------------------ */
+
+nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition, nl_data_writer **writer)
+{
+    nl_data_writer *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    made->target = target;
+    if (partition && target->spec->field_count > 0) {
+        nl_mutex_lock(&target->mutex);
+        made->partition = NL_NEW_ARRAY(target->arena, nl_value, target->spec->field_count);
+        for (uint32_t i = 0; i < target->spec->field_count; i++)
+            made->partition[i] = nl_value_copy(target->arena, &partition[i]);
+        nl_mutex_unlock(&target->mutex);
+    }
+    *writer = made;
+    return NULL;
+}
+
+static nl_status open_file(nl_data_writer *self)
+{
+    nl_output *output = NULL;
+    NL_TRY(nl_write_target_path(self->target, self->partition, false, &self->path));
+    NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
+    return nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer);
+}
+
+static void account(nl_data_writer *self, size_t memory)
+{
+    atomic_fetch_add(&self->target->memory_used, memory);
+    atomic_fetch_sub(&self->target->memory_used, self->memory);
+    self->memory = memory;
+}
+
+nl_status nl_data_writer_flush(nl_data_writer *self)
+{
+    nl_write_target *target = self->target;
+    nl_parquet_written written;
+    if (!self->writer) return NULL;
+    nl_arena *arena = nl_arena_new(target->query->memory);
+    nl_parquet_writer *writer = self->writer;
+    self->writer = NULL;
+    nl_status status = nl_parquet_writer_close(writer, arena, &written);
+    NL_CRASH_POINT("write.data-file-written");
+    account(self, 0);
+    if (!status) {
+        nl_mutex_lock(&target->mutex);
+        nl_data_file *file = NL_NEW(target->arena, nl_data_file);
+        status = nl_data_file_of_written(target->metadata, &written, self->path, target->spec, self->partition, false, target->arena, file);
+        if (!status) nl_list_add(target->arena, &target->files, file);
+        nl_mutex_unlock(&target->mutex);
+    }
+    nl_arena_free(arena);
+    return nl_note_if(status, NL_HERE, "writing " NL_STR_FMT, NL_STR_ARG(self->path));
+}
+
+nl_status nl_data_writer_append(nl_data_writer *self, const nl_batch *batch)
+{
+    nl_write_target *target = self->target;
+    if (!self->writer) NL_TRY(open_file(self));
+    NL_TRY_NOTE(nl_parquet_writer_append(self->writer, batch), "writing " NL_STR_FMT, NL_STR_ARG(self->path));
+    account(self, nl_parquet_writer_memory(self->writer));
+    const bool is_full = nl_parquet_writer_bytes(self->writer) >= (uint64_t)target->target_bytes;
+    /* Many open partitions share one budget: whoever holds a large part of it gives its file up. */
+    const bool is_over = atomic_load(&target->memory_used) > target->memory_max && self->memory > target->memory_max / 64;
+    return is_full || is_over ? nl_data_writer_flush(self) : NULL;
+}
+
+void nl_data_writer_free(nl_data_writer *self)
+{
+    if (!self) return;
+    nl_parquet_writer_abort(self->writer);
+    account(self, 0);
+    free(self);
+}

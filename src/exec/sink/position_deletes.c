@@ -1,0 +1,322 @@
+/* exec/sink/position_deletes.c - see position_deletes.h. */
+#include "exec/sink/position_deletes.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "column/value.h"
+#include "exec/source/delete_filter.h"
+
+typedef struct file_positions {
+    nl_str path; /* owned */
+    nl_deletion_vector *positions;
+    const nl_file_task *task; /* found when writing */
+} file_positions;
+
+struct nl_position_set {
+    file_positions *files;
+    uint32_t count, capacity;
+    uint32_t *buckets; /* index + 1; open addressing */
+    uint32_t bucket_mask;
+};
+
+static nl_status no_memory(size_t bytes)
+{
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
+}
+
+nl_status nl_position_set_new(nl_position_set **set)
+{
+    enum { BUCKETS = 64 };
+    nl_position_set *made = calloc(1, sizeof(*made));
+    if (!made) return no_memory(sizeof(*made));
+    made->buckets = calloc(BUCKETS, sizeof(*made->buckets));
+    made->bucket_mask = BUCKETS - 1;
+    if (!made->buckets) {
+        free(made);
+        return no_memory(BUCKETS * sizeof(*made->buckets));
+    }
+    *set = made;
+    return NULL;
+}
+
+void nl_position_set_free(nl_position_set *set)
+{
+    if (!set) return;
+    for (uint32_t i = 0; i < set->count; i++) {
+        free((void *)(uintptr_t)set->files[i].path.data);
+        nl_deletion_vector_free(set->files[i].positions);
+    }
+    free(set->files);
+    free(set->buckets);
+    free(set);
+}
+
+uint32_t nl_position_set_count(const nl_position_set *set)
+{
+    return set->count;
+}
+
+static uint32_t *bucket_of(const nl_position_set *set, nl_str path)
+{
+    uint32_t at = (uint32_t)nl_hash_bytes(path.data, path.length, 0) & set->bucket_mask;
+    while (set->buckets[at] && !nl_str_equal(set->files[set->buckets[at] - 1].path, path))
+        at = (at + 1) & set->bucket_mask;
+    return &set->buckets[at];
+}
+
+static nl_status grow(nl_position_set *set)
+{
+    const uint32_t size = (set->bucket_mask + 1) * 2;
+    uint32_t *buckets = calloc(size, sizeof(*buckets));
+    file_positions *files = realloc(set->files, size / 2 * sizeof(*files));
+    if (files) set->files = files;
+    if (!buckets || !files) {
+        free(buckets);
+        return no_memory(size * sizeof(*files));
+    }
+    free(set->buckets);
+    set->buckets = buckets;
+    set->bucket_mask = size - 1;
+    set->capacity = size / 2;
+    for (uint32_t i = 0; i < set->count; i++)
+        *bucket_of(set, set->files[i].path) = i + 1;
+    return NULL;
+}
+
+static nl_status positions_of(nl_position_set *set, nl_str path, nl_deletion_vector **positions)
+{
+    uint32_t *bucket = bucket_of(set, path);
+    if (!*bucket) {
+        if (set->count == set->capacity) {
+            NL_TRY(grow(set));
+            bucket = bucket_of(set, path);
+        }
+        char *copy = strndup(path.data, path.length);
+        nl_deletion_vector *vector = nl_deletion_vector_new();
+        if (!copy || !vector) {
+            free(copy);
+            nl_deletion_vector_free(vector);
+            return no_memory(path.length);
+        }
+        set->files[set->count] = (file_positions){.path = {copy, path.length}, .positions = vector};
+        *bucket = ++set->count;
+    }
+    *positions = set->files[*bucket - 1].positions;
+    return NULL;
+}
+
+nl_status nl_position_set_add(nl_position_set *set, const nl_vector *paths, const nl_vector *positions, nl_selection selection)
+{
+    nl_reader path_reader, position_reader;
+    nl_deletion_vector *vector = NULL;
+    nl_str last = {0};
+    nl_reader_init(&path_reader, paths);
+    nl_reader_init(&position_reader, positions);
+    const nl_string_view *path_values = path_reader.values;
+    const int64_t *position_values = position_reader.values;
+    for (uint32_t i = 0; i < selection.count; i++) {
+        const uint32_t row = nl_selection_row(selection, i);
+        NL_CHECK(!nl_reader_is_null(&path_reader, row) && !nl_reader_is_null(&position_reader, row));
+        const nl_str path = nl_view_str(&path_values[nl_reader_index(&path_reader, row)]);
+        if (!vector || !nl_str_equal(path, last)) NL_TRY(positions_of(set, path, &vector));
+        last = path;
+        NL_TRY(nl_deletion_vector_add(vector, position_values[nl_reader_index(&position_reader, row)]));
+    }
+    return NULL;
+}
+
+nl_status nl_position_set_merge(nl_position_set *into, const nl_position_set *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        nl_deletion_vector *positions = NULL;
+        NL_TRY(positions_of(into, from->files[i].path, &positions));
+        NL_TRY(nl_deletion_vector_add_all(positions, from->files[i].positions));
+    }
+    return NULL;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+typedef struct delete_writing {
+    nl_position_set *set;
+    nl_write_target *target;
+    nl_iceberg_table *table;
+    nl_scan_plan *plan; /* the snapshot's files: where the positions belong */
+    nl_arena *arena;
+    nl_written_files *files;
+    nl_list delete_files;   /* nl_data_file * */
+    nl_list rewritten;      /* nl_str * */
+    const nl_type *file_type;
+} delete_writing;
+
+static nl_status find_tasks(delete_writing *self, const nl_snapshot *snapshot)
+{
+    const nl_scan_planning planning = {
+        .fs = self->table->fs,
+        .cache = self->table->manifest_cache,
+        .metadata = self->target->metadata,
+        .snapshot = snapshot,
+        .schema = self->target->schema,
+        .after_snapshot_id = NL_NONE,
+        .pool = self->target->query->pool,
+        .memory = self->target->query->memory,
+    };
+    NL_TRY(nl_scan_plan_new(&planning, &self->plan));
+    for (uint32_t i = 0; i < self->plan->task_count; i++) {
+        const uint32_t at = *bucket_of(self->set, self->plan->tasks[i].file->path);
+        if (at) self->set->files[at - 1].task = &self->plan->tasks[i];
+    }
+    for (uint32_t i = 0; i < self->set->count; i++)
+        if (!self->set->files[i].task)
+            return NL_RAISE(INTERNAL_ERROR, NL_P("message", "a deleted row lies in a file that the snapshot does not have"));
+    return NULL;
+}
+
+/* Deletes that speak of this data file alone are joined into the new file, so that they never pile up. */
+static nl_status take_over(delete_writing *self, file_positions *file)
+{
+    bool has_scoped = false;
+    nl_delete_cache *cache = NULL;
+    nl_delete_filter filter = {0};
+    nl_file_task scoped = *file->task;
+    const nl_data_file **deletes = NL_NEW_ARRAY(self->arena, const nl_data_file *, scoped.delete_count);
+    scoped.deletes = deletes;
+    scoped.delete_count = 0;
+    for (uint32_t i = 0; i < file->task->delete_count; i++) {
+        const nl_data_file *candidate = file->task->deletes[i];
+        if (candidate->content != NL_CONTENT_POSITION_DELETES || !nl_data_file_referenced(candidate).data) continue;
+        deletes[scoped.delete_count++] = candidate;
+        nl_str *path = NL_NEW(self->arena, nl_str);
+        *path = nl_arena_str(self->arena, candidate->path);
+        nl_list_add(self->arena, &self->rewritten, path);
+        has_scoped = true;
+    }
+    if (!has_scoped) return NULL;
+    cache = nl_delete_cache_new(self->table->fs, self->target->schema, self->target->query->memory);
+    nl_status status = cache ? nl_delete_filter_load(cache, &scoped, &filter) : no_memory(1);
+    if (!status && filter.positions) status = nl_deletion_vector_add_all(file->positions, filter.positions);
+    nl_delete_filter_fini(&filter);
+    nl_delete_cache_free(cache);
+    return status;
+}
+
+static nl_status append_positions(const file_positions *file, nl_parquet_writer *writer, nl_memory *memory)
+{
+    int64_t next = 0;
+    for (;;) {
+        nl_batch batch = {0};
+        NL_TRY(nl_batch_init(&batch, 2, 0));
+        const nl_value path = nl_value_string(file->path);
+        nl_status status = nl_vector_new_flat(&batch.columns[1], nl_type_bigint(), NL_BATCH_ROWS, memory);
+        uint32_t count = 0;
+        if (!status) count = nl_deletion_vector_positions(file->positions, &next, nl_vector_values(&batch.columns[1]), NL_BATCH_ROWS);
+        batch.row_count = batch.columns[1].length = count;
+        if (!status && count > 0) status = nl_vector_new_constant(&batch.columns[0], &path, count, memory);
+        if (!status && count > 0) status = nl_parquet_writer_append(writer, &batch);
+        nl_batch_fini(&batch);
+        if (status || count == 0) return status;
+    }
+}
+
+static const nl_type *delete_type(nl_arena *arena)
+{
+    const nl_field fields[] = {
+        {.name = NL_STR("file_path"), .type = nl_type_string(), .is_nullable = false, .field_id = NL_FIELD_ID_DELETE_FILE_PATH},
+        {.name = NL_STR("pos"), .type = nl_type_bigint(), .is_nullable = false, .field_id = NL_FIELD_ID_DELETE_FILE_POS},
+    };
+    return nl_type_struct(arena, fields, NL_COUNT(fields));
+}
+
+#define DELETE_SCHEMA_JSON                                                                                       \
+    "{\"type\":\"struct\",\"schema-id\":0,\"fields\":["                                                           \
+    "{\"id\":2147483546,\"name\":\"file_path\",\"required\":true,\"type\":\"string\","                              \
+    "\"doc\":\"Path of a file in which a deleted row is stored\"},"                                              \
+    "{\"id\":2147483545,\"name\":\"pos\",\"required\":true,\"type\":\"long\","                                      \
+    "\"doc\":\"Ordinal position of a deleted row in the data file\"}]}"
+
+
+static nl_status write_file(delete_writing *self, file_positions *const *group, uint32_t count)
+{
+    nl_write_target *target = self->target;
+    const nl_parquet_key_value key_values[] = {{NL_STR("iceberg.schema"), NL_STR(DELETE_SCHEMA_JSON)}, {NL_STR("delete-type"), NL_STR("position")}};
+    nl_parquet_write_options options = target->options;
+    nl_parquet_written written;
+    nl_parquet_writer *writer = NULL;
+    nl_output *output = NULL;
+    nl_str path;
+    options.columns = NULL;
+    options.column_count = 0;
+    options.key_values = key_values;
+    options.key_value_count = NL_COUNT(key_values);
+    NL_TRY(nl_write_target_path(target, group[0]->task->file->partition, true, &path));
+    NL_TRY(nl_fs_create(target->fs, path, &output));
+    NL_TRY(nl_parquet_writer_create(output, self->file_type, &options, target->query->memory, &writer));
+    for (uint32_t i = 0; i < count; i++) {
+        nl_status status = append_positions(group[i], writer, target->query->memory);
+        if (status) {
+            nl_parquet_writer_abort(writer);
+            return status;
+        }
+    }
+    NL_TRY_NOTE(nl_parquet_writer_close(writer, self->arena, &written), "writing " NL_STR_FMT, NL_STR_ARG(path));
+    nl_data_file *file = NL_NEW(self->arena, nl_data_file);
+    const nl_file_task *task = group[0]->task;
+    const nl_data_file copy = nl_data_file_copy(self->arena, task->file, task->spec->field_count);
+    NL_TRY(nl_data_file_of_written(target->metadata, &written, path, task->spec, copy.partition, true, self->arena, file));
+    nl_list_add(self->arena, &self->delete_files, file);
+    return NULL;
+}
+
+static int by_partition_then_path(const void *a, const void *b)
+{
+    const file_positions *left = *(file_positions *const *)a, *right = *(file_positions *const *)b;
+    if (left->task->spec->spec_id != right->task->spec->spec_id) return left->task->spec->spec_id < right->task->spec->spec_id ? -1 : 1;
+    const uint64_t left_hash = nl_partition_hash(left->task->file->partition, left->task->spec->field_count);
+    const uint64_t right_hash = nl_partition_hash(right->task->file->partition, right->task->spec->field_count);
+    if (left_hash != right_hash) return left_hash < right_hash ? -1 : 1;
+    return nl_str_compare(left->path, right->path);
+}
+
+static bool is_same_partition(const file_positions *a, const file_positions *b)
+{
+    return a->task->spec == b->task->spec && nl_partition_equal(a->task->file->partition, b->task->file->partition, a->task->spec->field_count);
+}
+
+static nl_status write_all(delete_writing *self, bool is_by_partition)
+{
+    file_positions **order = NL_NEW_ARRAY(self->arena, file_positions *, self->set->count);
+    self->file_type = delete_type(self->arena);
+    for (uint32_t i = 0; i < self->set->count; i++) {
+        order[i] = &self->set->files[i];
+        if (!is_by_partition) NL_TRY(take_over(self, order[i]));
+    }
+    qsort(order, self->set->count, sizeof(*order), by_partition_then_path);
+    for (uint32_t begin = 0; begin < self->set->count;) {
+        uint32_t end = begin + 1;
+        while (is_by_partition && end < self->set->count && is_same_partition(order[begin], order[end]))
+            end++;
+        NL_TRY(write_file(self, order + begin, end - begin));
+        begin = end;
+    }
+    return NULL;
+}
+
+nl_status nl_position_set_write(nl_position_set *set, nl_write_target *target, nl_iceberg_table *table, const nl_snapshot *snapshot, bool is_by_partition,
+                                nl_arena *arena, nl_written_files *files)
+{
+    delete_writing self = {.set = set, .target = target, .table = table, .arena = arena, .files = files};
+    if (set->count == 0) return NULL;
+    nl_status status = find_tasks(&self, snapshot);
+    if (!status) status = write_all(&self, is_by_partition);
+    if (!status) {
+        files->delete_files = NL_NEW_ARRAY(arena, nl_data_file, self.delete_files.count);
+        for (uint32_t i = 0; i < self.delete_files.count; i++)
+            files->delete_files[files->delete_file_count++] = *(const nl_data_file *)self.delete_files.items[i];
+        files->rewritten_delete_files = NL_NEW_ARRAY(arena, nl_str, self.rewritten.count);
+        for (uint32_t i = 0; i < self.rewritten.count; i++)
+            files->rewritten_delete_files[files->rewritten_delete_file_count++] = *(const nl_str *)self.rewritten.items[i];
+    }
+    nl_scan_plan_release(self.plan);
+    return status;
+}

@@ -302,9 +302,11 @@ static void aggregate_free(nl_operator *self)
 
 static nl_status aggregate_finish_worker(nl_operator *self, nl_worker *worker)
 {
-    const nl_aggregate *aggregate = NL_CONTAINER(self, aggregate_operator, base)->aggregate;
-    nl_metric_max_memory(self->metric, nl_group_table_bytes(&aggregate->workers[worker->index].table));
-    return NULL;
+    nl_aggregate *aggregate = NL_CONTAINER(self, aggregate_operator, base)->aggregate;
+    nl_agg_worker *own = &aggregate->workers[worker->index];
+    nl_metric_max_memory(self->metric, nl_group_table_bytes(&own->table));
+    if (!own->has_spilled || own->table.row_count == 0 || self->exec->query->force_spill) return NULL;
+    return nl_aggregate_spill(aggregate, own, &own->table, own->spills, 0); /* merging needs the memory */
 }
 
 static const nl_operator_ops aggregate_ops = {

@@ -387,6 +387,17 @@ static nl_status finish_rows(aggregate_source *source, nl_agg_worker *worker, ui
     return aggregate->has_sets ? grouping_column(source, rows, count, &batch->columns[batch->column_count - 1]) : NULL;
 }
 
+/* When some went to disk, all goes there: merging needs the memory. */
+static nl_status spill_rest(nl_aggregate *aggregate)
+{
+    for (uint32_t w = 0; w < aggregate->exec->worker_count; w++) {
+        nl_agg_worker *worker = &aggregate->workers[w];
+        if (worker->table.row_count) NL_TRY(nl_aggregate_spill(aggregate, worker, &worker->table, worker->spills, 0));
+        nl_group_table_drop_directory(&worker->table);
+    }
+    return NULL;
+}
+
 static nl_status merge_globals(nl_aggregate *aggregate)
 {
     nl_agg_worker *first = &aggregate->workers[0];
@@ -417,18 +428,20 @@ static nl_status source_start(nl_source *self)
     }
     uint32_t with_rows = 0;
     uint64_t row_count = 0;
+    bool has_spilled = false;
     for (uint32_t w = 0; w < self->exec->worker_count; w++) {
         const nl_agg_worker *worker = &aggregate->workers[w];
         if (!worker->has_rows) continue;
         with_rows++;
         source->sole_worker = w;
         row_count += worker->table.row_count;
+        has_spilled = has_spilled || worker->has_spilled;
         source->needs_merge = source->needs_merge || worker->has_spilled || worker->has_duplicates;
     }
     source->needs_merge = source->needs_merge || with_rows > 1;
     source->is_whole = !source->needs_merge && row_count <= SMALL_ROWS;
     self->is_serial = source->is_whole || aggregate->is_serial;
-    return NULL;
+    return has_spilled && !self->exec->query->force_spill ? spill_rest(aggregate) : NULL; /* a test merges both kinds */
 }
 
 static nl_status prepare_worker(aggregate_source *source, output_worker *own)

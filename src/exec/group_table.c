@@ -36,6 +36,14 @@ void nl_group_table_forget(nl_group_table *table)
     table->epoch++;
 }
 
+void nl_group_table_drop_directory(nl_group_table *table)
+{
+    nl_buffer_release(table->directory);
+    table->directory = NULL;
+    table->mask = 0;
+    nl_group_table_forget(table);
+}
+
 size_t nl_group_table_bytes(const nl_group_table *table)
 {
     size_t bytes = table->directory ? table->directory->size_bytes : 0;

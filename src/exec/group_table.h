@@ -43,6 +43,7 @@ void nl_group_table_init(nl_group_table *table, nl_exec *exec, const nl_row_layo
 void nl_group_table_fini(nl_group_table *table); /* states must have been destroyed */
 /* Forgets all groups; rows stay in their stores (finding the same key again makes a second row). */
 void nl_group_table_forget(nl_group_table *table);
+void nl_group_table_drop_directory(nl_group_table *table); /* forgets, and gives its memory back */
 size_t nl_group_table_bytes(const nl_group_table *table);
 /* Space that `count` more groups would need beyond what is there. */
 size_t nl_group_table_growth(const nl_group_table *table, uint32_t count);

@@ -1,0 +1,284 @@
+/* The order of inner joins: by dynamic programming over connected subsets for up to ten relations (Selinger et al.,
+ * 1979; bushy trees), greedily beyond. Cost is the sum of the rows that intermediate joins make. */
+#include "plan/optimizer/rules.h"
+
+#define DYNAMIC_RELATIONS_MAX 10u
+#define RELATIONS_MAX         64u
+
+typedef struct join_graph {
+    nl_plan_context *context;
+    nl_arena *arena;
+    const nl_logical *relations[RELATIONS_MAX];
+    nl_id_set ids[RELATIONS_MAX];
+    double rows[RELATIONS_MAX];
+    uint32_t count;
+    const nl_expr **conjuncts;
+    uint64_t *touches; /* relations that a conjunct reads */
+    uint32_t conjunct_count;
+    double *selectivity;
+} join_graph;
+
+typedef struct partial {
+    uint64_t relations;
+    double rows, cost;
+    uint64_t left, right; /* subsets; 0: a base relation */
+    bool is_made;
+} partial;
+
+/* ---- collecting ---- */
+
+static bool is_inner(const nl_logical *plan)
+{
+    return plan->kind == NL_PLAN_JOIN && !plan->join.is_lateral && (plan->join.kind == NL_JOIN_INNER || plan->join.kind == NL_JOIN_CROSS);
+}
+
+/* Projections that only pass columns on (of USING, of subqueries) do not stand between joins. */
+static bool only_passes(const nl_logical *plan)
+{
+    if (plan->kind != NL_PLAN_PROJECT) return false;
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        if (plan->project.exprs[i]->kind != NL_EXPR_COLUMN || plan->project.exprs[i]->column != plan->columns[i].id) return false;
+    return true;
+}
+
+static void collect(nl_arena *arena, const nl_logical *plan, nl_list *relations, nl_list *conjuncts)
+{
+    while (only_passes(plan) && is_inner(plan->children[0])) plan = plan->children[0];
+    if (plan->kind == NL_PLAN_FILTER && is_inner(plan->children[0]) && nl_expr_is_deterministic(plan->filter.condition)) {
+        nl_expr_conjuncts(arena, plan->filter.condition, conjuncts);
+        plan = plan->children[0];
+    }
+    if (!is_inner(plan)) {
+        nl_list_add(arena, relations, NL_UNCONST(plan));
+        return;
+    }
+    collect(arena, plan->children[0], relations, conjuncts);
+    collect(arena, plan->children[1], relations, conjuncts);
+    nl_expr_conjuncts(arena, plan->join.condition, conjuncts);
+}
+
+/* ---- sizes ---- */
+
+static double conjunct_selectivity(join_graph *g, const nl_expr *conjunct, uint64_t touched)
+{
+    /* the estimate of a join of the two relations with just this condition, against their product */
+    uint32_t sides[2] = {0, 0};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < g->count && found < 2; i++)
+        if (touched >> i & 1) sides[found++] = i;
+    if (found < 2) return 1;
+    const nl_logical *join = nl_logical_join(g->arena, NL_JOIN_INNER, g->relations[sides[0]], g->relations[sides[1]], conjunct);
+    const double product = NL_MAX(g->rows[sides[0]] * g->rows[sides[1]], 1);
+    return NL_MIN(nl_estimate_rows(g->context, join) / product, 1);
+}
+
+static void build_graph(join_graph *g, const nl_list *relations, const nl_list *conjuncts)
+{
+    g->count = relations->count;
+    for (uint32_t i = 0; i < g->count; i++) {
+        g->relations[i] = relations->items[i];
+        g->ids[i] = nl_plan_ids(g->arena, g->relations[i]);
+        g->rows[i] = NL_MAX(nl_estimate_rows(g->context, g->relations[i]), 1);
+    }
+    g->conjunct_count = conjuncts->count;
+    g->conjuncts = (const nl_expr **)(void *)conjuncts->items;
+    g->touches = NL_NEW_ARRAY(g->arena, uint64_t, conjuncts->count + 1);
+    g->selectivity = NL_NEW_ARRAY(g->arena, double, conjuncts->count + 1);
+    for (uint32_t c = 0; c < conjuncts->count; c++) {
+        for (uint32_t i = 0; i < g->count; i++)
+            if (nl_expr_touches(g->conjuncts[c], &g->ids[i])) g->touches[c] |= 1ull << i;
+        g->selectivity[c] = conjunct_selectivity(g, g->conjuncts[c], g->touches[c]);
+    }
+}
+
+/* Does a conjunct tie the two disjoint sets? Its selectivity is multiplied in. */
+static bool connects(const join_graph *g, uint64_t left, uint64_t right, double *selectivity)
+{
+    bool is_connected = false;
+    *selectivity = 1;
+    for (uint32_t c = 0; c < g->conjunct_count; c++) {
+        const uint64_t touched = g->touches[c];
+        if (touched & ~(left | right) || !(touched & left) || !(touched & right)) continue;
+        is_connected = true;
+        *selectivity *= g->selectivity[c];
+    }
+    return is_connected;
+}
+
+/* ---- dynamic programming ---- */
+
+static void try_pair(const join_graph *g, partial *best, uint64_t left, uint64_t right, bool allows_cross)
+{
+    double selectivity = 1;
+    const partial *a = &best[left];
+    const partial *b = &best[right];
+    if (!a->is_made || !b->is_made) return;
+    if (!connects(g, left, right, &selectivity) && !allows_cross) return;
+    const double rows = NL_MAX(a->rows * b->rows * selectivity, 1);
+    const double cost = a->cost + b->cost + rows;
+    partial *target = &best[left | right];
+    if (target->is_made && target->cost <= cost) return;
+    *target = (partial){.relations = left | right, .rows = rows, .cost = cost, .left = left, .right = right, .is_made = true};
+}
+
+static void dynamic(const join_graph *g, partial *best)
+{
+    const uint64_t all = (1ull << g->count) - 1;
+    for (uint32_t i = 0; i < g->count; i++) best[1ull << i] = (partial){.relations = 1ull << i, .rows = g->rows[i], .is_made = true};
+    for (uint64_t set = 1; set <= all; set++) {
+        if (best[set].is_made && (set & (set - 1)) == 0) continue;
+        for (uint64_t left = (set - 1) & set; left; left = (left - 1) & set) {
+            const uint64_t right = set & ~left;
+            if (left < right) continue; /* each pair once */
+            try_pair(g, best, left, right, false);
+        }
+        if (best[set].is_made) continue;
+        for (uint64_t left = (set - 1) & set; left; left = (left - 1) & set)
+            if (left > (set & ~left)) try_pair(g, best, left, set & ~left, true);
+    }
+}
+
+/* ---- building ---- */
+
+typedef struct builder {
+    join_graph *g;
+    bool *is_used; /* conjuncts that stand in a join already */
+} builder;
+
+static const nl_logical *make_join(builder *b, const nl_logical *left, uint64_t left_set, const nl_logical *right, uint64_t right_set)
+{
+    join_graph *g = b->g;
+    nl_list conditions = {0};
+    for (uint32_t c = 0; c < g->conjunct_count; c++) {
+        if (b->is_used[c] || (g->touches[c] & ~(left_set | right_set))) continue;
+        b->is_used[c] = true;
+        nl_list_add(g->arena, &conditions, NL_UNCONST(g->conjuncts[c]));
+    }
+    const nl_expr *condition = nl_conjunction(g->arena, &conditions);
+    return nl_logical_join(g->arena, condition ? NL_JOIN_INNER : NL_JOIN_CROSS, left, right, condition);
+}
+
+static uint32_t only_relation(uint64_t set)
+{
+    return (uint32_t)__builtin_ctzll(set);
+}
+
+static const nl_logical *build_dynamic(builder *b, const partial *best, uint64_t set)
+{
+    const partial *p = &best[set];
+    if (!p->left) return b->g->relations[only_relation(set)];
+    const nl_logical *left = build_dynamic(b, best, p->left);
+    const nl_logical *right = build_dynamic(b, best, p->right);
+    if (best[p->left].rows < best[p->right].rows) return make_join(b, right, p->right, left, p->left);
+    return make_join(b, left, p->left, right, p->right);
+}
+
+/* ---- greedy ---- */
+
+typedef struct cluster {
+    const nl_logical *plan;
+    uint64_t set;
+    double rows;
+} cluster;
+
+/* The pair whose join is smallest, connected pairs first. */
+static bool best_pair(const join_graph *g, const cluster *clusters, uint32_t count, uint32_t *first, uint32_t *second, double *rows)
+{
+    bool is_found = false;
+    bool found_connected = false;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = i + 1; j < count; j++) {
+            double selectivity = 1;
+            const bool is_connected = connects(g, clusters[i].set, clusters[j].set, &selectivity);
+            const double size = NL_MAX(clusters[i].rows * clusters[j].rows * selectivity, 1);
+            if (found_connected && !is_connected) continue;
+            if (is_found && found_connected == is_connected && size >= *rows) continue;
+            is_found = true;
+            found_connected = is_connected;
+            *first = i;
+            *second = j;
+            *rows = size;
+        }
+    }
+    return is_found;
+}
+
+static const nl_logical *greedy(builder *b)
+{
+    join_graph *g = b->g;
+    cluster clusters[RELATIONS_MAX];
+    uint32_t count = g->count;
+    for (uint32_t i = 0; i < count; i++) clusters[i] = (cluster){.plan = g->relations[i], .set = 1ull << i, .rows = g->rows[i]};
+    while (count > 1) {
+        uint32_t i = 0;
+        uint32_t j = 1;
+        double rows = 1;
+        best_pair(g, clusters, count, &i, &j, &rows);
+        const cluster *left = clusters[i].rows >= clusters[j].rows ? &clusters[i] : &clusters[j];
+        const cluster *right = left == &clusters[i] ? &clusters[j] : &clusters[i];
+        const nl_logical *join = make_join(b, left->plan, left->set, right->plan, right->set);
+        clusters[i] = (cluster){.plan = join, .set = clusters[i].set | clusters[j].set, .rows = rows};
+        clusters[j] = clusters[--count];
+    }
+    return clusters[0].plan;
+}
+
+/* ---- the rule ---- */
+
+static nl_status order(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+
+static nl_status order_relations(nl_plan_context *context, nl_list *relations)
+{
+    for (uint32_t i = 0; i < relations->count; i++) {
+        const nl_logical *ordered = NULL;
+        NL_TRY(order(context, relations->items[i], &ordered));
+        relations->items[i] = NL_UNCONST(ordered);
+    }
+    return NULL;
+}
+
+static nl_status order_tree(nl_plan_context *context, const nl_logical *plan, const nl_logical **result)
+{
+    nl_arena *arena = context->arena;
+    nl_list relations = {0};
+    nl_list conjuncts = {0};
+    collect(arena, plan, &relations, &conjuncts);
+    NL_TRY(order_relations(context, &relations));
+    join_graph *g = NL_NEW(arena, join_graph);
+    g->context = context;
+    g->arena = arena;
+    if (relations.count > RELATIONS_MAX) {
+        *result = plan;
+        return NULL;
+    }
+    build_graph(g, &relations, &conjuncts);
+    builder b = {.g = g, .is_used = NL_NEW_ARRAY(arena, bool, conjuncts.count + 1)};
+    const nl_logical *tree;
+    if (g->count <= DYNAMIC_RELATIONS_MAX) {
+        partial *best = NL_NEW_ARRAY(arena, partial, 1ull << g->count);
+        dynamic(g, best);
+        tree = build_dynamic(&b, best, (1ull << g->count) - 1);
+    } else {
+        tree = greedy(&b);
+    }
+    *result = nl_logical_keep(arena, tree, plan->columns, plan->column_count);
+    return nl_arena_check(arena);
+}
+
+static nl_status order(nl_plan_context *context, const nl_logical *plan, const nl_logical **result)
+{
+    if (is_inner(plan)) return order_tree(context, plan, result);
+    const nl_logical **children = NL_NEW_ARRAY(context->arena, const nl_logical *, plan->child_count + 1);
+    for (uint32_t i = 0; i < plan->child_count; i++) NL_TRY(order(context, plan->children[i], &children[i]));
+    *result = nl_logical_with_children(context->arena, plan, children);
+    if (plan->kind != NL_PLAN_CTE) return NULL;
+    nl_logical *copy = nl_logical_copy(context->arena, *result);
+    NL_TRY(order(context, plan->cte.definition, &copy->cte.definition));
+    *result = copy;
+    return NULL;
+}
+
+nl_status nl_rule_order_joins(nl_plan_context *context, const nl_logical *plan, const nl_logical **result)
+{
+    return order(context, plan, result);
+}

@@ -421,18 +421,13 @@ static nl_status iceberg_column_statistics(const nl_table *table, uint32_t colum
 }
 
 /* Bounds are exact for types that are never cut. */
-static bool has_exact_bounds(const nl_ice_type *type)
+static bool has_exact_bounds(const nl_ice_type *type) /* text is truncated, NaN is outside of the bounds of floats */
 {
-    switch (type->id) {
-    case NL_ICE_INT:
-    case NL_ICE_LONG:
-    case NL_ICE_DATE:
-    case NL_ICE_TIMESTAMP:
-    case NL_ICE_TIMESTAMPTZ:
-    case NL_ICE_DECIMAL:
-    case NL_ICE_BOOLEAN: return true;
-    default: return false; /* text is truncated, NaN is outside of the bounds of floats */
-    }
+    static const nl_ice_type_id exact[] = {NL_ICE_INT,       NL_ICE_LONG,        NL_ICE_DATE,   NL_ICE_TIMESTAMP,
+                                           NL_ICE_TIMESTAMPTZ, NL_ICE_DECIMAL, NL_ICE_BOOLEAN};
+    for (uint32_t i = 0; i < NL_COUNT(exact); i++)
+        if (type->id == exact[i]) return true;
+    return false;
 }
 
 typedef struct metadata_aggregate {

@@ -70,15 +70,12 @@ static bool fits(const nl_type *type, const nl_value *value)
     return type->physical == NL_PHYS_I64;
 }
 
-static nl_predicate_kind swapped(nl_predicate_kind kind)
+static nl_predicate_kind swapped(nl_predicate_kind kind) /* equality is symmetric */
 {
-    switch (kind) {
-    case NL_PREDICATE_LT: return NL_PREDICATE_GT;
-    case NL_PREDICATE_LTE: return NL_PREDICATE_GTE;
-    case NL_PREDICATE_GT: return NL_PREDICATE_LT;
-    case NL_PREDICATE_GTE: return NL_PREDICATE_LTE;
-    default: return kind; /* symmetric */
-    }
+    if (kind == NL_PREDICATE_LT) return NL_PREDICATE_GT;
+    if (kind == NL_PREDICATE_LTE) return NL_PREDICATE_GTE;
+    if (kind == NL_PREDICATE_GT) return NL_PREDICATE_LT;
+    return kind == NL_PREDICATE_GTE ? NL_PREDICATE_LTE : kind;
 }
 
 static const nl_predicate *compare(translation *self, nl_predicate_kind kind, const nl_expr *left, const nl_expr *right, bool is_null_safe)

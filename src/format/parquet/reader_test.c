@@ -1,0 +1,295 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "format/parquet/test_file.h"
+
+/* Files by pyarrow, DuckDB and Spark; see tests/make_fixtures_parquet.py. */
+static const char *const fixtures[] = {
+    "flat_none",    "flat_snappy",   "flat_gzip",     "flat_brotli",   "flat_zstd",      "flat_lz4",     "flat_v2",        "flat_plain",
+    "flat_fallback", "flat_delta_v1", "flat_delta_v2", "flat_streams",  "flat_required",  "flat_nulls",   "flat_empty",     "nested_v1",
+    "nested_v2",    "nested_plain",  "nested_delta",  "nested_required", "nested_old_names", "int96",     "nanos",          "page_index",
+    "duckdb_bloom", "spark_modern",  "spark_legacy",
+};
+
+static uint32_t random_state;
+static uint32_t random_below(uint32_t limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)random_state * limit) >> 32);
+}
+
+static nl_parquet_reader *open_reader(const open_file *file, const nl_parquet_read_options *options)
+{
+    nl_parquet_reader *reader = NULL;
+    must(nl_parquet_reader_open(file->file, file->footer, file->type, options, NULL, &reader));
+    return reader;
+}
+
+static void check_batch(const char *name, const expected_rows *expected, uint64_t first_row, const nl_batch *batch)
+{
+    nl_builder line;
+    nl_builder_init(&line, 1 << 24);
+    for (uint32_t i = 0; i < batch->row_count; i++) {
+        nl_builder_clear(&line);
+        text_of_batch_row(batch, i, &line);
+        assert_true(first_row + i < expected->count);
+        check_line(name, first_row + i, expected->lines[first_row + i], nl_builder_str(&line));
+    }
+    nl_builder_fini(&line);
+}
+
+static void check_whole_file(const char *name, const nl_parquet_read_options *options)
+{
+    open_file file;
+    expected_rows expected;
+    open_fixture(name, &file);
+    read_expected(name, &expected);
+    nl_parquet_reader *reader = open_reader(&file, options);
+    uint64_t row = 0;
+    for (uint32_t g = 0; g < file.footer->row_group_count; g++) {
+        nl_parquet_scan *scan = NULL;
+        nl_batch batch = {0};
+        must(nl_parquet_scan_open(reader, g, NULL, 0, NULL, &scan));
+        for (;;) {
+            must(nl_parquet_scan_next(scan, &batch));
+            if (batch.row_count == 0) break;
+            check_batch(name, &expected, row, &batch);
+            row += batch.row_count;
+            nl_batch_fini(&batch);
+        }
+        nl_batch_fini(&batch);
+        nl_parquet_scan_close(scan);
+    }
+    assert_int_equal(row, expected.count);
+    nl_parquet_reader_release(reader);
+    free_expected(&expected);
+    close_file(&file);
+}
+
+static void test_files_of_others_read_as_they_read_them(void **state)
+{
+    (void)state;
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_POSITION};
+    for (size_t i = 0; i < NL_COUNT(fixtures); i++) check_whole_file(fixtures[i], &options);
+}
+
+static void test_flattened_dictionaries_and_tiny_blocks_change_nothing(void **state)
+{
+    (void)state;
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_NAME, .flattens_dictionaries = true, .read_block_bytes = 64};
+    for (size_t i = 0; i < NL_COUNT(fixtures); i++) check_whole_file(fixtures[i], &options);
+}
+
+/* Some disjoint ranges of a row group, in order. */
+static uint32_t pick_ranges(uint64_t row_count, nl_parquet_rows ranges[4])
+{
+    uint32_t count = 0;
+    uint64_t at = 0;
+    while (count < 4 && at < row_count) {
+        at += random_below((uint32_t)(row_count - at) / 2 + 1);
+        const uint64_t length = random_below((uint32_t)(row_count - at) + 1);
+        ranges[count++] = (nl_parquet_rows){.first_row = at, .row_count = length};
+        at += length;
+    }
+    return count;
+}
+
+static void check_range_scan(const char *name, nl_parquet_reader *reader, uint32_t row_group, const expected_rows *expected)
+{
+    nl_parquet_rows ranges[4];
+    const nl_parquet_row_group *group = &nl_parquet_reader_footer(reader)->row_groups[row_group];
+    const uint32_t range_count = pick_ranges(group->row_count, ranges);
+    nl_parquet_scan *scan = NULL;
+    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, NULL, &scan));
+    for (uint32_t r = 0; r < range_count; r++) {
+        if (ranges[r].row_count == 0) continue;
+        nl_batch batch = {0};
+        must(nl_parquet_scan_next(scan, &batch));
+        assert_int_equal(batch.row_count, ranges[r].row_count);
+        check_batch(name, expected, group->first_row + ranges[r].first_row, &batch);
+        nl_batch_fini(&batch);
+    }
+    nl_batch batch = {0};
+    must(nl_parquet_scan_next(scan, &batch));
+    assert_int_equal(batch.row_count, 0);
+    nl_batch_fini(&batch);
+    nl_parquet_scan_close(scan);
+}
+
+static void test_row_ranges_give_exactly_their_rows(void **state)
+{
+    (void)state;
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_POSITION, .read_block_bytes = 256};
+    random_state = 1;
+    for (size_t i = 0; i < NL_COUNT(fixtures); i++) {
+        open_file file;
+        expected_rows expected;
+        open_fixture(fixtures[i], &file);
+        read_expected(fixtures[i], &expected);
+        nl_parquet_reader *reader = open_reader(&file, &options);
+        for (int round = 0; round < 20; round++) {
+            for (uint32_t g = 0; g < file.footer->row_group_count; g++) check_range_scan(fixtures[i], reader, g, &expected);
+        }
+        nl_parquet_reader_release(reader);
+        free_expected(&expected);
+        close_file(&file);
+    }
+}
+
+/* Ascending rows of a window, kept with probability 1/sparsity. */
+static uint32_t pick_selection(uint32_t row_count, uint32_t sparsity, uint32_t *rows)
+{
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < row_count; row++) {
+        if (random_below(sparsity) == 0) rows[count++] = row;
+    }
+    return count;
+}
+
+static void check_selected(const char *name, nl_parquet_reader *reader, uint32_t row_group, const expected_rows *expected)
+{
+    nl_parquet_rows ranges[4];
+    const nl_parquet_row_group *group = &nl_parquet_reader_footer(reader)->row_groups[row_group];
+    const uint32_t range_count = pick_ranges(group->row_count, ranges);
+    nl_parquet_scan *scan = NULL;
+    nl_parquet_window window;
+    uint32_t rows[NL_BATCH_ROWS];
+    nl_builder line;
+    nl_builder_init(&line, 1 << 24);
+    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, NULL, &scan));
+    for (must(nl_parquet_scan_advance(scan, &window)); window.row_count > 0; must(nl_parquet_scan_advance(scan, &window))) {
+        if (random_below(3) == 0) continue; /* a window of which nothing is read */
+        const nl_selection selection = {.rows = rows, .count = pick_selection(window.row_count, 1 + random_below(8), rows)};
+        const uint32_t columns = nl_parquet_reader_footer(reader)->root->child_count;
+        nl_batch batch = {0};
+        must(nl_batch_init(&batch, columns, selection.count));
+        for (uint32_t c = 0; c < columns; c++) {
+            must(nl_parquet_scan_read(scan, c, &selection, &batch.columns[c]));
+            assert_int_equal(batch.columns[c].length, selection.count);
+        }
+        for (uint32_t i = 0; i < selection.count; i++) {
+            nl_builder_clear(&line);
+            text_of_batch_row(&batch, i, &line);
+            const uint64_t row = window.file_row + rows[i];
+            check_line(name, row, expected->lines[row], nl_builder_str(&line));
+        }
+        nl_batch_fini(&batch);
+    }
+    nl_parquet_scan_close(scan);
+    nl_builder_fini(&line);
+}
+
+static void test_selected_rows_are_those_of_the_whole_window(void **state)
+{
+    (void)state;
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_POSITION};
+    random_state = 2;
+    for (size_t i = 0; i < NL_COUNT(fixtures); i++) {
+        open_file file;
+        expected_rows expected;
+        open_fixture(fixtures[i], &file);
+        read_expected(fixtures[i], &expected);
+        nl_parquet_reader *reader = open_reader(&file, &options);
+        for (int round = 0; round < 20; round++) {
+            for (uint32_t g = 0; g < file.footer->row_group_count; g++) check_selected(fixtures[i], reader, g, &expected);
+        }
+        nl_parquet_reader_release(reader);
+        free_expected(&expected);
+        close_file(&file);
+    }
+}
+
+static void test_dictionary_pages_share_one_dictionary_per_chunk(void **state)
+{
+    (void)state;
+    open_file file;
+    open_fixture("duckdb_bloom", &file);
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_NAME};
+    nl_parquet_reader *reader = open_reader(&file, &options);
+    nl_parquet_scan *scans[2] = {NULL, NULL};
+    nl_parquet_window window;
+    nl_vector vectors[2] = {{0}, {0}};
+    for (uint32_t i = 0; i < 2; i++) {
+        must(nl_parquet_scan_open(reader, 0, NULL, 0, NULL, &scans[i]));
+        must(nl_parquet_scan_advance(scans[i], &window));
+        must(nl_parquet_scan_read(scans[i], 1, NULL, &vectors[i]));
+        assert_int_equal(vectors[i].encoding, NL_DICTIONARY);
+    }
+    assert_ptr_equal(vectors[0].dictionary, vectors[1].dictionary);
+    assert_int_equal(vectors[0].dictionary->vector.length, 30);
+    /* Vectors outlive the scans and the reader: the dictionary keeps its page. */
+    for (uint32_t i = 0; i < 2; i++) nl_parquet_scan_close(scans[i]);
+    nl_parquet_reader_release(reader);
+    const nl_str text = nl_view_str(&((const nl_string_view *)vectors[0].dictionary->vector.values)[vectors[0].indices[29]]);
+    assert_true(nl_str_is(text, "name 29"));
+    for (uint32_t i = 0; i < 2; i++) nl_vector_fini(&vectors[i]);
+    close_file(&file);
+}
+
+static void test_half_floats_widen_when_asked_for(void **state)
+{
+    (void)state;
+    open_file file;
+    expected_rows expected;
+    open_fixture("float16", &file);
+    read_expected("float16", &expected);
+    assert_null(file.type); /* Spark knows no 16-bit floats */
+    const nl_field field = {.name = NL_STR("h"), .type = nl_type_of(NL_TYPE_FLOAT), .is_nullable = true};
+    file.type = nl_type_struct(file.arena, &field, 1);
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_NAME};
+    nl_parquet_reader *reader = open_reader(&file, &options);
+    nl_parquet_scan *scan = NULL;
+    nl_batch batch = {0};
+    must(nl_parquet_scan_open(reader, 0, NULL, 0, NULL, &scan));
+    must(nl_parquet_scan_next(scan, &batch));
+    check_batch("float16", &expected, 0, &batch);
+    nl_batch_fini(&batch);
+    nl_parquet_scan_close(scan);
+    nl_parquet_reader_release(reader);
+    free_expected(&expected);
+    close_file(&file);
+}
+
+static void test_a_small_budget_is_an_error_and_leaks_nothing(void **state)
+{
+    (void)state;
+    open_file file;
+    open_fixture("nested_v1", &file);
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_NAME};
+    nl_parquet_reader *reader = open_reader(&file, &options);
+    bool has_succeeded = false;
+    for (size_t limit = 1000; !has_succeeded; limit += limit / 3) {
+        nl_memory *memory = nl_memory_new(NULL, "small", limit);
+        nl_parquet_scan *scan = NULL;
+        nl_batch batch = {0};
+        nl_status status = nl_parquet_scan_open(reader, 0, NULL, 0, memory, &scan);
+        if (status == NULL) status = nl_parquet_scan_next(scan, &batch);
+        has_succeeded = status == NULL;
+        if (status != NULL) must_fail(status, NL_COND_UNABLE_TO_ACQUIRE_MEMORY);
+        nl_batch_fini(&batch);
+        nl_parquet_scan_close(scan);
+        assert_int_equal(nl_memory_used(memory), 0);
+        nl_memory_release(memory);
+    }
+    nl_parquet_reader_release(reader);
+    close_file(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files_of_others_read_as_they_read_them),
+        cmocka_unit_test(test_flattened_dictionaries_and_tiny_blocks_change_nothing),
+        cmocka_unit_test(test_row_ranges_give_exactly_their_rows),
+        cmocka_unit_test(test_selected_rows_are_those_of_the_whole_window),
+        cmocka_unit_test(test_dictionary_pages_share_one_dictionary_per_chunk),
+        cmocka_unit_test(test_half_floats_widen_when_asked_for),
+        cmocka_unit_test(test_a_small_budget_is_an_error_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -55,7 +55,7 @@ static nl_status copy_part(const chooser *c, uint32_t part, nl_memory *memory, n
 }
 
 /* Nested values: all parts one after the other (a null row last), then the chosen rows of that. */
-static nl_status choose_nested(const chooser *c, const nl_type *type, nl_memory *memory, nl_vector *out)
+static nl_status choose_nested(const chooser *c, const bool *is_used, const nl_type *type, nl_memory *memory, nl_vector *out)
 {
     nl_vector joined = {0};
     nl_vector nulls = {0};
@@ -68,7 +68,7 @@ static nl_status choose_nested(const chooser *c, const nl_type *type, nl_memory 
     uint32_t total = 0;
     for (uint32_t i = 0; i < c->part_count; i++) {
         starts[i] = total;
-        if (!c->parts[i]->type || c->parts[i]->type->id == NL_TYPE_NULL || c->parts[i]->length == 0) continue;
+        if (!is_used[i] || c->parts[i]->type->id == NL_TYPE_NULL) continue; /* conditions are parts, too */
         nl_list_add(arena, &parts, NL_UNCONST(c->parts[i]));
         total += c->parts[i]->length;
     }
@@ -93,7 +93,7 @@ done:
 static nl_status choose(const chooser *c, const bool *is_used, const nl_type *type, nl_memory *memory, nl_vector *out)
 {
     if (type->id == NL_TYPE_NULL) return nl_vector_new_null(out, type, c->length, memory);
-    if (type->physical == NL_PHYS_LIST || type->physical == NL_PHYS_STRUCT) return choose_nested(c, type, memory, out);
+    if (type->physical == NL_PHYS_LIST || type->physical == NL_PHYS_STRUCT) return choose_nested(c, is_used, type, memory, out);
     NL_TRY(nl_vector_new_flat(out, type, c->length, memory));
     bool has_null = false;
     for (uint32_t row = 0; row < c->length; row++)

@@ -97,6 +97,7 @@ struct nl_scope {
     nl_clause clause;
     nl_items *aliases;                /* items that may be referred to by name: lateral aliases, GROUP BY aliases */
     bool are_aliases_inlined;         /* GROUP BY: a reference becomes the item's expression */
+    nl_str misplaced_alias;           /* out: a lateral alias inside an aggregate or window function */
     uint32_t level;                   /* out: highest level of the lateral aliases met, plus one; 0: none */
     const nl_lambda_frame *lambda;
     const nl_ast_named_windows *windows;

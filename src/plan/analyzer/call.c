@@ -313,7 +313,11 @@ static nl_status resolve_aggregate(call *c, const nl_expr **result)
     c->is_distinct = written->is_distinct;
     apply_form(c);
     take_null_treatment(c);
-    return make_aggregate(c, NL_EXPR_AGGREGATE, result);
+    NL_TRY(make_aggregate(c, NL_EXPR_AGGREGATE, result));
+    if (scope->misplaced_alias.length && !scope->window_depth)
+        return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC, NL_P_STR("lca", scope->misplaced_alias),
+                        NL_P_STR("aggFunc", nl_quote_expr(nl_scope_arena(scope), *result)));
+    return NULL;
 }
 
 static nl_status resolve_over(call *c, const nl_expr **result)
@@ -338,7 +342,11 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     }
     if (!status) status = nl_resolve_window(scope, c->ast, bare, result);
     scope->window_depth--;
-    return status;
+    NL_TRY(status);
+    if (scope->misplaced_alias.length)
+        return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_WINDOW, NL_P_STR("lca", scope->misplaced_alias),
+                        NL_P_STR("windowExpr", nl_quote_expr(arena, *result)));
+    return NULL;
 }
 
 /* ---- grouping() and grouping_id() ---- */

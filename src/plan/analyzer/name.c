@@ -205,12 +205,7 @@ static nl_status find_alias(nl_scope *scope, const nl_str *parts, uint32_t part_
     const nl_expr *ref = nl_expr_column(arena, found->id, parts[0], found->expr->type, found->expr->is_nullable);
     const nl_str text = nl_arena_f(arena, "lateralAliasReference(" NL_STR_FMT ")", NL_STR_ARG(parts[0]));
     ref = nl_expr_with_pretty(arena, ref, nl_pretty_text(arena, text));
-    if (scope->aggregate_depth)
-        return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC, NL_P_STR("lca", quoted),
-                        NL_P_STR("aggFunc", nl_quote_expr(arena, ref)));
-    if (scope->window_depth)
-        return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_WINDOW, NL_P_STR("lca", quoted),
-                        NL_P_STR("windowExpr", nl_quote_expr(arena, ref)));
+    if (scope->aggregate_depth || scope->window_depth) scope->misplaced_alias = quoted; /* the function raises it, whole */
     return extract_fields(scope, ref, parts + 1, part_count - 1, result);
 }
 

@@ -80,7 +80,10 @@ static nl_status resolve_offset(nl_scope *scope, const nl_ast_frame_bound *bound
 /* Whole partition without ORDER BY; up to the current row's peers with it. Ranking functions take rows. */
 static void default_frame(nl_window_spec *spec, const nl_expr *call)
 {
-    const bool is_ranking = call->call->row->kind == NL_FUNCTION_WINDOW;
+    static const char *const range_functions[] = {"cume_dist", "nth_value"};
+    bool is_ranking = call->call->row->kind == NL_FUNCTION_WINDOW;
+    for (size_t i = 0; i < NL_COUNT(range_functions); i++)
+        is_ranking = is_ranking && strcmp(call->call->row->name, range_functions[i]) != 0;
     spec->start_kind = NL_BOUND_UNBOUNDED_PRECEDING;
     spec->stop_kind = spec->order_count ? NL_BOUND_CURRENT_ROW : NL_BOUND_UNBOUNDED_FOLLOWING;
     spec->unit = spec->order_count && !is_ranking ? NL_FRAME_RANGE : NL_FRAME_ROWS;

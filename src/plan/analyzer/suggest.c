@@ -8,6 +8,7 @@
 
 typedef struct candidate {
     nl_str text;
+    nl_str plain; /* without quotes: breaks ties */
     uint32_t distance;
 } candidate;
 
@@ -35,7 +36,7 @@ static int by_distance(const void *a, const void *b)
     const candidate *x = a;
     const candidate *y = b;
     if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-    return nl_str_compare(x->text, y->text);
+    return nl_str_compare(x->plain, y->plain);
 }
 
 static bool same_qualifier(const nl_column *a, const nl_column *b)
@@ -47,14 +48,14 @@ static bool same_qualifier(const nl_column *a, const nl_column *b)
 }
 
 /* With one qualifier for all, as many parts as were asked for; else all of them. */
-static nl_str candidate_text(nl_arena *arena, const nl_column *column, bool is_one_qualifier, uint32_t part_count)
+static candidate make_candidate(nl_arena *arena, const nl_column *column, bool is_one_qualifier, uint32_t part_count)
 {
     uint32_t kept = column->qualifier_count;
     if (is_one_qualifier && part_count <= 2) kept = NL_MIN(kept, part_count - 1);
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, kept + 1);
     for (uint32_t i = 0; i < kept; i++) parts[i] = column->qualifier[column->qualifier_count - kept + i];
     parts[kept] = column->name;
-    return nl_quote_names(arena, parts, kept + 1);
+    return (candidate){.text = nl_quote_names(arena, parts, kept + 1), .plain = nl_join_texts(arena, parts, kept + 1, ".")};
 }
 
 nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_count, const nl_column *columns, uint32_t count)
@@ -72,7 +73,7 @@ nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_coun
     for (uint32_t i = 0; i < count; i++) {
         if (columns[i].is_hidden) continue;
         candidate *c = &candidates[candidate_count++];
-        c->text = candidate_text(arena, &columns[i], is_one_qualifier, part_count);
+        *c = make_candidate(arena, &columns[i], is_one_qualifier, part_count);
         c->distance = edit_distance(base, c->text);
     }
     qsort(candidates, candidate_count, sizeof *candidates, by_distance);

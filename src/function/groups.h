@@ -14,6 +14,10 @@
     G(string_more)            \
     G(like)                   \
     G(regexp)                 \
+    G(math)                   \
+    G(round)                  \
+    G(bitwise)                \
+    G(hash)                   \
     G(basic_aggregates)       \
     G(first_aggregates)       \
     G(ranking)

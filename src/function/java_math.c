@@ -81,3 +81,53 @@ double nl_java_log(double x)
     if (k == 0) return f - s * (f - rest);
     return dk * ln2_high - ((s * (f - rest) - dk * ln2_low) - f);
 }
+
+double nl_java_log10(double x)
+{
+    if (isnan(x) || isinf(x)) return x;
+    int k = 0;
+    if (x < 0x1p-1022) {
+        k = -54;
+        x *= 0x1p54;
+    }
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int32_t top = (int32_t)(bits >> 32);
+    k += (top >> 20) - 1023;
+    int32_t i = k < 0;
+    top = (top & 0x000FFFFF) | ((0x3FF - i) << 20);
+    bits = (bits & 0xFFFFFFFFull) | (uint64_t)(uint32_t)top << 32;
+    memcpy(&x, &bits, sizeof x);
+    double y = k + i;
+    double z = y * 3.69423907715893078616e-13 + 4.34294481903251816668e-01 * nl_java_log(x);
+    return z + y * 3.01029995663611771306e-01;
+}
+
+/* A first guess from the exponent, a rational step to 23 bits, cut to 20 bits, and one step of Newton's. */
+double nl_java_cbrt(double x)
+{
+    if (x == 0 || !isfinite(x)) return x;
+    double size = fabs(x);
+    uint64_t bits;
+    double t;
+    if (size < 0x1p-1022) {
+        t = size * 0x1p54;
+        memcpy(&bits, &t, sizeof bits);
+        bits = (uint64_t)((uint32_t)(bits >> 32) / 3 + 696219795u) << 32;
+    } else {
+        memcpy(&bits, &size, sizeof bits);
+        bits = (uint64_t)((uint32_t)(bits >> 32) / 3 + 715094163u) << 32;
+    }
+    memcpy(&t, &bits, sizeof t);
+    double r = t * t / size;
+    double s = 5.42857142857142815906e-01 + r * t;
+    t *= 3.57142857142857150787e-01 + 1.60714285714285720630e+00 / (s + 1.41428571428571436819e+00 + -7.05306122448979611050e-01 / s);
+    memcpy(&bits, &t, sizeof bits);
+    bits = ((bits >> 32) + 1) << 32;
+    memcpy(&t, &bits, sizeof t);
+    s = t * t;
+    r = size / s;
+    r = (r - t) / (t + t + r);
+    t = t + t * r;
+    return x < 0 ? -t : t;
+}

@@ -31,9 +31,9 @@ struct nl_metadata_builder {
 const nl_schema *nl_metadata_builder_schema(const nl_metadata_builder *builder, int32_t schema_id); /* or NULL */
 
 /* A set of ids, for filters over lists that may both be long. */
-typedef struct nl_id_set {
+typedef struct nl_long_set {
     int64_t *sorted;
     size_t count;
-} nl_id_set;
-nl_id_set nl_id_set_make(nl_arena *arena, const int64_t *ids, size_t count);
-bool nl_id_set_has(const nl_id_set *set, int64_t id);
+} nl_long_set;
+nl_long_set nl_long_set_make(nl_arena *arena, const int64_t *ids, size_t count);
+bool nl_long_set_has(const nl_long_set *set, int64_t id);

@@ -11,14 +11,14 @@ static int by_number(const void *a, const void *b)
     return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
 }
 
-bool nl_id_set_has(const nl_id_set *set, int64_t id)
+bool nl_long_set_has(const nl_long_set *set, int64_t id)
 {
     return set->count && bsearch(&id, set->sorted, set->count, sizeof(id), by_number) != NULL;
 }
 
-nl_id_set nl_id_set_make(nl_arena *arena, const int64_t *ids, size_t count)
+nl_long_set nl_long_set_make(nl_arena *arena, const int64_t *ids, size_t count)
 {
-    nl_id_set set = {.sorted = NL_NEW_ARRAY(arena, int64_t, count + 1), .count = count};
+    nl_long_set set = {.sorted = NL_NEW_ARRAY(arena, int64_t, count + 1), .count = count};
     for (size_t i = 0; i < count; i++)
         set.sorted[i] = ids[i];
     qsort(set.sorted, count, sizeof(int64_t), by_number);
@@ -33,7 +33,7 @@ static nl_status correct_snapshot_log(nl_metadata_builder *builder)
     int64_t *ids = NL_NEW_ARRAY(builder->arena, int64_t, (size_t)builder->snapshots.count + 1);
     for (uint32_t i = 0; i < builder->snapshots.count; i++)
         ids[i] = ((const nl_snapshot *)builder->snapshots.items[i])->snapshot_id;
-    const nl_id_set existing = nl_id_set_make(builder->arena, ids, builder->snapshots.count);
+    const nl_long_set existing = nl_long_set_make(builder->arena, ids, builder->snapshots.count);
     int64_t *passing_ids = NL_NEW_ARRAY(builder->arena, int64_t, (size_t)builder->intermediate.count + 1);
     size_t passing_count = 0;
     for (uint32_t i = 0; i < builder->intermediate.count; i++) {
@@ -41,13 +41,13 @@ static nl_status correct_snapshot_log(nl_metadata_builder *builder)
         if (id != current) passing_ids[passing_count++] = id;
     }
     if (!passing_count && !builder->removes_snapshots) return NULL;
-    const nl_id_set passing = nl_id_set_make(builder->arena, passing_ids, passing_count);
+    const nl_long_set passing = nl_long_set_make(builder->arena, passing_ids, passing_count);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < builder->snapshot_log.count; i++) {
         const nl_snapshot_log_entry *entry = builder->snapshot_log.items[i];
-        if (!nl_id_set_has(&existing, entry->snapshot_id)) {
+        if (!nl_long_set_has(&existing, entry->snapshot_id)) {
             if (builder->removes_snapshots) kept = 0;
-        } else if (!nl_id_set_has(&passing, entry->snapshot_id)) {
+        } else if (!nl_long_set_has(&passing, entry->snapshot_id)) {
             builder->snapshot_log.items[kept++] = builder->snapshot_log.items[i];
         }
     }

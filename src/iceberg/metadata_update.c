@@ -383,19 +383,19 @@ void nl_metadata_builder_reset_main(nl_metadata_builder *builder)
 }
 
 /* Statistics of snapshots that are gone are of no use to anybody. */
-static void drop_statistics(nl_metadata_builder *builder, const nl_id_set *gone)
+static void drop_statistics(nl_metadata_builder *builder, const nl_long_set *gone)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < builder->statistics.count; i++) {
         const nl_statistics_file *file = builder->statistics.items[i];
-        if (nl_id_set_has(gone, file->snapshot_id)) builder->has_changes = true;
+        if (nl_long_set_has(gone, file->snapshot_id)) builder->has_changes = true;
         else builder->statistics.items[kept++] = builder->statistics.items[i];
     }
     builder->statistics.count = kept;
     kept = 0;
     for (uint32_t i = 0; i < builder->partition_statistics.count; i++) {
         const nl_partition_statistics_file *file = builder->partition_statistics.items[i];
-        if (nl_id_set_has(gone, file->snapshot_id)) builder->has_changes = true;
+        if (nl_long_set_has(gone, file->snapshot_id)) builder->has_changes = true;
         else builder->partition_statistics.items[kept++] = builder->partition_statistics.items[i];
     }
     builder->partition_statistics.count = kept;
@@ -403,11 +403,11 @@ static void drop_statistics(nl_metadata_builder *builder, const nl_id_set *gone)
 
 static void remove_snapshots(nl_metadata_builder *builder, const int64_t *ids, uint32_t count)
 {
-    const nl_id_set gone = nl_id_set_make(builder->arena, ids, count);
+    const nl_long_set gone = nl_long_set_make(builder->arena, ids, count);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < builder->snapshots.count; i++) {
         const nl_snapshot *snapshot = builder->snapshots.items[i];
-        if (!nl_id_set_has(&gone, snapshot->snapshot_id)) {
+        if (!nl_long_set_has(&gone, snapshot->snapshot_id)) {
             builder->snapshots.items[kept++] = builder->snapshots.items[i];
         } else {
             builder->has_changes = true;
@@ -417,7 +417,7 @@ static void remove_snapshots(nl_metadata_builder *builder, const int64_t *ids, u
     builder->snapshots.count = kept;
     for (uint32_t i = builder->refs.count; i-- > 0;) {
         const nl_snapshot_ref *ref = builder->refs.items[i];
-        if (nl_id_set_has(&gone, ref->snapshot_id)) remove_ref(builder, ref->name);
+        if (nl_long_set_has(&gone, ref->snapshot_id)) remove_ref(builder, ref->name);
     }
     drop_statistics(builder, &gone);
 }

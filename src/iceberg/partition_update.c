@@ -279,14 +279,29 @@ static nl_status check_added_time(nl_spec_update *update, const nl_partition_fie
     return NULL;
 }
 
-/* "bucket(ref(name=\"id\"), 4)" is Java's wording of the term; the transform's own name says as much. */
+/* How Java prints an unbound term: ref(name="s"), day(ref(name="ts")). */
+static nl_str describe_term(nl_spec_update *update, nl_str source, const nl_transform *transform)
+{
+    if (transform->kind == NL_TRANSFORM_IDENTITY) return nl_arena_f(update->arena, "ref(name=\"" NL_STR_FMT "\")", NL_STR_ARG(source));
+    const nl_str name = nl_transform_name(update->arena, transform);
+    return nl_arena_f(update->arena, NL_STR_FMT "(ref(name=\"" NL_STR_FMT "\"))", NL_STR_ARG(name), NL_STR_ARG(source));
+}
+
 static nl_status duplicate(nl_spec_update *update, const nl_partition_addition *addition, const char *relation, const nl_partition_field *other)
 {
-    const nl_str transform = nl_transform_name(update->arena, &addition->transform);
+    const nl_str term = describe_term(update, addition->source, &addition->transform);
     const nl_str text = describe(update->arena, other);
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot add duplicate partition field " NL_STR_FMT "=" NL_STR_FMT "(" NL_STR_FMT "), %s " NL_STR_FMT,
-                         NL_STR_ARG(addition->name.length ? addition->name : NL_STR("null")), NL_STR_ARG(transform),
-                         NL_STR_ARG(addition->source), relation, NL_STR_ARG(text));
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot add duplicate partition field " NL_STR_FMT "=" NL_STR_FMT ", %s " NL_STR_FMT,
+                         NL_STR_ARG(addition->name.length ? addition->name : NL_STR("null")), NL_STR_ARG(term), relation, NL_STR_ARG(text));
+}
+
+static nl_status check_source(nl_spec_update *update, const nl_schema_column *column, const nl_transform *transform)
+{
+    if (nl_transform_can_apply(transform, column->field->type) || nl_ice_type_is_nested(column->field->type)) return NULL;
+    const nl_str name = nl_transform_name(update->arena, transform);
+    const nl_str type = nl_ice_type_name(update->arena, column->field->type);
+    return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot bind: " NL_STR_FMT " cannot transform " NL_STR_FMT " values from '" NL_STR_FMT "'",
+                         NL_STR_ARG(name), NL_STR_ARG(type), NL_STR_ARG(column->full_name));
 }
 
 nl_status nl_spec_update_add(nl_spec_update *update, const nl_partition_addition *addition)
@@ -298,6 +313,7 @@ nl_status nl_spec_update_add(nl_spec_update *update, const nl_partition_addition
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot add duplicate partition field: " NL_STR_FMT, NL_STR_ARG(text));
     }
     NL_TRY(resolve(update, addition->source, &column));
+    NL_TRY(check_source(update, column, &addition->transform));
     const int32_t source_id = column->field->id;
     field_change *existing = find_by_transform(update, source_id, &addition->transform);
     if (existing && existing->is_deleted) { /* dropped and added again: nothing happened, or a rename */
@@ -317,9 +333,8 @@ nl_status nl_spec_update_add(nl_spec_update *update, const nl_partition_addition
     return nl_arena_check(update->arena);
 }
 
-static nl_status remove_change(nl_spec_update *update, field_change *change)
+static nl_status remove_change(field_change *change)
 {
-    (void)update;
     if (change->new_name.data)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot rename and delete partition field: " NL_STR_FMT, NL_STR_ARG(change->field.name));
     change->is_deleted = true;
@@ -338,7 +353,7 @@ nl_status nl_spec_update_remove_name(nl_spec_update *update, nl_str name)
     if (added) return refuse_newly_added(update, added);
     field_change *change = find_by_name(update, name);
     if (!change) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find partition field to remove: " NL_STR_FMT, NL_STR_ARG(name));
-    return remove_change(update, change);
+    return remove_change(change);
 }
 
 nl_status nl_spec_update_remove(nl_spec_update *update, nl_str source, const nl_transform *transform)
@@ -349,13 +364,10 @@ nl_status nl_spec_update_remove(nl_spec_update *update, nl_str source, const nl_
     if (added) return refuse_newly_added(update, added);
     field_change *change = find_by_transform(update, column->field->id, transform);
     if (!change) {
-        const nl_str name = nl_transform_name(update->arena, transform);
-        if (transform->kind == NL_TRANSFORM_IDENTITY)
-            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find partition field to remove: ref(name=\"" NL_STR_FMT "\")", NL_STR_ARG(source));
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find partition field to remove: " NL_STR_FMT "(ref(name=\"" NL_STR_FMT "\"))",
-                             NL_STR_ARG(name), NL_STR_ARG(source));
+        const nl_str term = describe_term(update, source, transform);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find partition field to remove: " NL_STR_FMT, NL_STR_ARG(term));
     }
-    return remove_change(update, change);
+    return remove_change(change);
 }
 
 nl_status nl_spec_update_apply(nl_spec_update *update, const nl_partition_spec **spec, int32_t *last_field_id)

@@ -13,6 +13,7 @@ struct nl_line_reader {
     nl_str block;      /* what is left of the present block */
     uint64_t position; /* in the file, of block.data; only meaningful for plain files */
     uint64_t stop;
+    bool is_at_start; /* no line was given yet of a file read from its start: a byte order mark belongs to the first */
     bool is_at_end;   /* the stream is exhausted */
     bool skips_lf;    /* the last line ended with \r at a block's end: a \n there belongs to it */
     nl_buffer *carry; /* the start of a line whose end is in a later block */
@@ -37,6 +38,7 @@ nl_status nl_line_reader_open(nl_file *file, const nl_text_formats *formats, uin
     nl_status status = nl_text_stream_open(file, first, formats->encoding, memory, &made->stream);
     nl_str ignored;
     bool is_done = false;
+    made->is_at_start = start == 0;
     if (!status && start == 0) {
         status = nl_text_stream_next(made->stream, &made->block);
         if (!status && nl_str_starts(made->block, NL_STR("\xef\xbb\xbf"))) {
@@ -165,10 +167,11 @@ nl_status nl_line_reader_next(nl_line_reader *reader, nl_str *line, bool *is_don
             if (reader->block.length == 0) NL_TRY(next_block(reader));
         }
     }
-    if (reader->position >= reader->stop) {
+    if ((reader->is_at_start ? 0 : reader->position) >= reader->stop) {
         *is_done = true;
         return NULL;
     }
+    reader->is_at_start = false;
     for (;;) {
         size_t length, step;
         bool is_found = reader->separator.length ? find_separator(reader, &length, &step)

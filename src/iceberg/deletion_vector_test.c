@@ -1,5 +1,5 @@
 /* iceberg/deletion_vector_test.c */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "base/hash.h"
 #include "iceberg/deletion_vector.h"

@@ -1,5 +1,5 @@
 /* iceberg/manifest_read_test.c - reading manifests and lists that real Spark wrote (format versions 1, 2 and 3). */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "iceberg/manifest.h"
 
@@ -15,17 +15,17 @@ typedef struct opened {
 static nl_str moved(nl_arena *arena, const char *table, nl_str path)
 {
     const nl_str name = nl_path_name(path);
-    return nl_arena_f(arena, FIXTURES "%s/" NL_STR_FMT, table, NL_STR_ARG(name));
+    return nl_arena_f(arena, "tests/fixtures/iceberg/%s/" NL_STR_FMT, table, NL_STR_ARG(name));
 }
 
 static void open_table(opened *in, const char *table, const char *metadata_file)
 {
     const nl_table_metadata *metadata;
     char name[256];
-    snprintf(name, sizeof(name), "%s/%s", table, metadata_file);
+    snprintf(name, sizeof(name), "iceberg/%s/%s", table, metadata_file);
     in->fs = nl_fs_local();
     in->arena = nl_arena_new(NULL);
-    assert_ok(nl_table_metadata_parse(fixture(in->arena, name), nl_str_from(name), NULL, &metadata));
+    assert_ok(nl_table_metadata_parse(read_fixture(in->arena, name), nl_str_from(name), NULL, &metadata));
     in->metadata = (nl_table_metadata *)(uintptr_t)metadata;
     const nl_str list = moved(in->arena, table, nl_table_current_snapshot(metadata)->manifest_list);
     assert_ok(nl_manifest_list_read(in->fs, list, NULL, in->arena, &in->files, &in->file_count));
@@ -235,7 +235,7 @@ static void test_damage_anywhere_never_does_harm(void **state)
 {
     (void)state;
     nl_arena *arena = nl_arena_new(NULL);
-    const nl_bytes content = fixture(arena, "v1/4e083439-597a-480a-97fc-81d010ff9136-m0.avro");
+    const nl_bytes content = read_fixture(arena, "iceberg/v1/4e083439-597a-480a-97fc-81d010ff9136-m0.avro");
     nl_fs *fs = nl_fs_memory_new();
     uint8_t *copy = nl_arena_alloc(arena, content.length);
     uint32_t refused = 0;

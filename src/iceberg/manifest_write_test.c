@@ -1,6 +1,6 @@
 /* iceberg/manifest_write_test.c - manifests and lists that are read and written again are Java's own, byte for byte (but
  * for the order of the metadata map, the sync marker and the compressor's choices). */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "format/avro/file.h"
 #include "iceberg/manifest.h"
@@ -67,7 +67,7 @@ static void rewrite(nl_fs *fs, const char *table, const nl_manifest_file *listed
     nl_fs *local = nl_fs_local();
     nl_manifest_file here = *listed;
     const nl_str name = nl_path_name(listed->path);
-    here.path = nl_arena_f(arena, FIXTURES "%s/" NL_STR_FMT, table, NL_STR_ARG(name));
+    here.path = nl_arena_f(arena, "tests/fixtures/iceberg/%s/" NL_STR_FMT, table, NL_STR_ARG(name));
     const nl_manifest *manifest;
     assert_ok(nl_manifest_read(local, &here, NULL, &manifest));
     const nl_manifest_writer_options options = {.fs = fs,
@@ -114,12 +114,12 @@ static void rewrite_table(const char *table, const char *metadata_file)
     nl_fs *local = nl_fs_local();
     const nl_table_metadata *metadata;
     char name[256];
-    snprintf(name, sizeof(name), "%s/%s", table, metadata_file);
-    assert_ok(nl_table_metadata_parse(fixture(arena, name), nl_str_from(name), NULL, &metadata));
+    snprintf(name, sizeof(name), "iceberg/%s/%s", table, metadata_file);
+    assert_ok(nl_table_metadata_parse(read_fixture(arena, name), nl_str_from(name), NULL, &metadata));
     for (uint32_t i = 0; i < metadata->snapshot_count; i++) {
         const nl_snapshot *snapshot = &metadata->snapshots[i];
         const nl_str list_name = nl_path_name(snapshot->manifest_list);
-        const nl_str list = nl_arena_f(arena, FIXTURES "%s/" NL_STR_FMT, table, NL_STR_ARG(list_name));
+        const nl_str list = nl_arena_f(arena, "tests/fixtures/iceberg/%s/" NL_STR_FMT, table, NL_STR_ARG(list_name));
         const nl_manifest_file *files;
         uint32_t file_count;
         assert_ok(nl_manifest_list_read(local, list, NULL, arena, &files, &file_count));

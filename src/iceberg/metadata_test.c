@@ -1,5 +1,5 @@
 /* iceberg/metadata_test.c - reading and writing table metadata. Fixtures are metadata files as real Spark wrote them. */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "format/codec/codec.h"
 #include "iceberg/metadata.h"
@@ -24,7 +24,7 @@ static void test_what_java_wrote_is_written_again_byte_for_byte(void **state)
                                         "v3/v6.gz.metadata.json", "types/v3.metadata.json", "trans/v2.metadata.json"};
     for (size_t i = 0; i < NL_COUNT(names); i++) {
         nl_arena *arena = nl_arena_new(NULL);
-        const nl_bytes content = fixture(arena, names[i]);
+        const nl_bytes content = read_fixture(arena, nl_str_c(arena, nl_arena_f(arena, "iceberg/%s", names[i])));
         const bool is_gzip = content.data[0] == 0x1f;
         const nl_str expected = is_gzip ? gunzip(arena, content) : (nl_str){(const char *)content.data, content.length};
         const nl_table_metadata *metadata;
@@ -44,7 +44,7 @@ static void test_lookups_of_a_real_table(void **state)
     (void)state;
     nl_arena *arena = nl_arena_new(NULL);
     const nl_table_metadata *metadata;
-    assert_ok(nl_table_metadata_parse(fixture(arena, "v2/v10.metadata.json"), NL_STR("m"), NULL, &metadata));
+    assert_ok(nl_table_metadata_parse(read_fixture(arena, "iceberg/v2/v10.metadata.json"), NL_STR("m"), NULL, &metadata));
     assert_int_equal(metadata->format_version, 2);
     assert_int_equal(nl_table_schema(metadata)->schema_id, 1);
     assert_int_equal(nl_table_schema(metadata)->root->field_count, 9);
@@ -99,7 +99,7 @@ static void test_gzip_metadata_is_read_back(void **state)
     const nl_table_metadata *metadata;
     const nl_table_metadata *again;
     nl_buffer *content;
-    assert_ok(nl_table_metadata_parse(fixture(arena, "v3/v6.gz.metadata.json"), NL_STR("m"), NULL, &metadata));
+    assert_ok(nl_table_metadata_parse(read_fixture(arena, "iceberg/v3/v6.gz.metadata.json"), NL_STR("m"), NULL, &metadata));
     assert_true(nl_table_metadata_wants_gzip(metadata));
     assert_ok(nl_table_metadata_encode(metadata, true, NULL, &content));
     assert_int_equal(content->data[0], 0x1f);
@@ -151,7 +151,7 @@ static void test_damaged_metadata_is_refused_by_name(void **state)
         {"{\"format-version\"", "{{\"format-version\"", "damaged at byte"},
     };
     nl_arena *arena = nl_arena_new(NULL);
-    const nl_bytes content = fixture(arena, "v2/v10.metadata.json");
+    const nl_bytes content = read_fixture(arena, "iceberg/v2/v10.metadata.json");
     for (size_t i = 0; i < NL_COUNT(rows); i++) {
         const nl_str text = {(const char *)content.data, content.length};
         const size_t at = nl_str_find(text, nl_str_from(rows[i].from), 0);

@@ -1,5 +1,5 @@
 /* iceberg/metadata_update_test.c - new metadata from old: ids, logs, what is refused, and the forms of the REST catalog. */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "iceberg/json.h"
 #include "iceberg/metadata_update.h"

@@ -1,6 +1,6 @@
 /* iceberg/partition_test.c - transforms and specs. Hashes are the specification's (Appendix B); names, paths and messages
  * as seen on Spark 4.0.1. */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "base/number.h"
 #include "iceberg/json.h"

@@ -1,5 +1,5 @@
 /* iceberg/schema_test.c - types, ids, lookups, single values. Expected values: the Iceberg specification, or real Spark. */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "iceberg/json.h"
 #include "iceberg/name_mapping.h"

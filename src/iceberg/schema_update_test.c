@@ -1,5 +1,5 @@
 /* iceberg/schema_update_test.c - evolution of schemas; messages and the final schema as seen on Spark 4.0.1. */
-#include "iceberg/test_support.h"
+#include "base/test_support.h"
 
 #include "iceberg/json.h"
 #include "iceberg/schema_update.h"

@@ -1,4 +1,5 @@
-/* iceberg/test_support.h - what this folder's tests share: fixtures (written by Spark 4.0.1 with Iceberg 1.10) and checks. */
+/* base/test_support.h - checks that tests share: statuses, texts, fixtures. Only *_test.c files include it; the working
+ * folder of tests is the root of the tree. */
 #pragma once
 
 #include <setjmp.h>
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-
-#define FIXTURES "tests/fixtures/iceberg/"
 
 static inline void assert_ok_at(nl_status status, const char *file, int line)
 {
@@ -48,11 +47,11 @@ static inline void assert_text_at(nl_str actual, const char *expected, const cha
 }
 #define assert_text(actual, expected) assert_text_at((actual), (expected), __FILE__, __LINE__)
 
-/* A whole fixture; owned by the arena. */
-static inline nl_bytes fixture(nl_arena *arena, const char *name)
+/* A whole file below tests/fixtures; owned by the arena. */
+static inline nl_bytes read_fixture(nl_arena *arena, const char *name)
 {
     char path[512];
-    snprintf(path, sizeof(path), FIXTURES "%s", name);
+    snprintf(path, sizeof(path), "tests/fixtures/%s", name);
     FILE *in = fopen(path, "rb");
     if (!in) {
         fprintf(stderr, "cannot open %s\n", path);

@@ -68,6 +68,9 @@ nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *st
 nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
 
 /* resolver.c */

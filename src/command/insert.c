@@ -1,0 +1,231 @@
+/* command/insert.c - INSERT INTO, INSERT OVERWRITE (static and dynamic), INSERT INTO … REPLACE WHERE. */
+#include "command/write.h"
+
+#include "exec/source/predicate.h"
+#include "exec/sources.h"
+
+typedef struct insertion {
+    nl_command *command;
+    const nl_ast_insert_target *ast;
+    nl_write_table target;
+    const nl_logical *input; /* rows of the table's type */
+} insertion;
+
+static uint32_t column_position(const insertion *self, nl_str name)
+{
+    for (uint32_t i = 0; i < self->target.row_type->child_count; i++)
+        if (nl_str_equal_nocase(self->target.row_type->children[i].name, name)) return i;
+    return UINT32_MAX;
+}
+
+/* The query's columns under the names of the column list. */
+static nl_status rename_columns(insertion *self, const nl_logical *query, const nl_logical **renamed)
+{
+    const nl_ast_idents *names = &self->ast->columns;
+    nl_command *command = self->command;
+    if (names->count != query->column_count) {
+        const bool has_too_few = query->column_count < names->count;
+        nl_builder table_columns, data_columns;
+        nl_builder_init(&table_columns, 1 << 20);
+        nl_builder_init(&data_columns, 1 << 20);
+        for (uint32_t i = 0; i < names->count; i++)
+            nl_append_f(&table_columns, "%s`" NL_STR_FMT "`", i ? ", " : "", NL_STR_ARG(names->items[i].text));
+        for (uint32_t i = 0; i < query->column_count; i++)
+            nl_append_f(&data_columns, "%s`" NL_STR_FMT "`", i ? ", " : "", NL_STR_ARG(query->columns[i].name));
+        nl_status status = has_too_few ? NL_RAISE(INSERT_COLUMN_ARITY_MISMATCH__NOT_ENOUGH_DATA_COLUMNS, NL_P_STR("tableName", self->target.name),
+                                                  NL_P("tableColumns", nl_builder_c(&table_columns)), NL_P("dataColumns", nl_builder_c(&data_columns)))
+                                       : NL_RAISE(INSERT_COLUMN_ARITY_MISMATCH__TOO_MANY_DATA_COLUMNS, NL_P_STR("tableName", self->target.name),
+                                                  NL_P("tableColumns", nl_builder_c(&table_columns)), NL_P("dataColumns", nl_builder_c(&data_columns)));
+        nl_builder_fini(&table_columns);
+        nl_builder_fini(&data_columns);
+        return status;
+    }
+    nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &query, 1);
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, names->count);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, names->count);
+    for (uint32_t i = 0; i < names->count; i++) {
+        const nl_column *source = &query->columns[i];
+        exprs[i] = nl_expr_column(command->arena, source->id, source->name, source->type, source->is_nullable);
+        columns[i] = (nl_column){.id = nl_plan_new_id(&command->context), .name = names->items[i].text, .type = source->type, .is_nullable = source->is_nullable};
+    }
+    project->columns = columns;
+    project->column_count = names->count;
+    project->project.exprs = exprs;
+    *renamed = project;
+    return NULL;
+}
+
+static bool is_partition_column(const insertion *self, nl_str name)
+{
+    const nl_partition_spec *spec = nl_table_spec(self->target.metadata);
+    const nl_schema_column *column = nl_schema_find_name(nl_table_schema(self->target.metadata), name, false);
+    for (uint32_t i = 0; column && i < spec->field_count; i++)
+        if (spec->fields[i].source_id == column->field->id && spec->fields[i].transform.kind == NL_TRANSFORM_IDENTITY) return true;
+    return false;
+}
+
+/* PARTITION (c = 1, …): constants take the columns' places among the query's columns. */
+static nl_status add_static_columns(insertion *self, const nl_logical *query, const nl_logical **completed)
+{
+    nl_command *command = self->command;
+    const nl_ast_partition_spec *partition = self->ast->partition;
+    const uint32_t column_count = self->target.row_type->child_count;
+    const nl_expr **values = NL_NEW_ARRAY(command->arena, const nl_expr *, column_count);
+    uint32_t static_count = 0;
+    for (uint32_t i = 0; i < partition->count; i++) {
+        const nl_str name = partition->items[i].name.text;
+        const uint32_t at = column_position(self, name);
+        if (at == UINT32_MAX || !is_partition_column(self, name))
+            return NL_RAISE(NON_PARTITION_COLUMN, NL_P_STR("columnName", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(name))));
+        if (!partition->items[i].value) continue; /* named only: its values come with the rows */
+        NL_TRY(nl_analyze_expr(&command->context, partition->items[i].value, NULL, 0, &values[at]));
+        static_count++;
+    }
+    if (static_count == 0 || query->column_count + static_count != column_count) {
+        *completed = query; /* a wrong number of columns is said by the store assignment */
+        return NULL;
+    }
+    nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &query, 1);
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, column_count);
+    for (uint32_t i = 0, next = 0; i < column_count; i++) {
+        const nl_column *source = values[i] ? NULL : &query->columns[next++];
+        if (source) values[i] = nl_expr_column(command->arena, source->id, source->name, source->type, source->is_nullable);
+        columns[i] = (nl_column){.id = nl_plan_new_id(&command->context),
+                                 .name = source ? source->name : self->target.row_type->children[i].name,
+                                 .type = values[i]->type,
+                                 .is_nullable = values[i]->is_nullable};
+    }
+    project->columns = columns;
+    project->column_count = column_count;
+    project->project.exprs = values;
+    *completed = project;
+    return NULL;
+}
+
+static nl_status plan_rows(insertion *self, const nl_ast_query *query)
+{
+    const nl_logical *plan = NULL;
+    nl_command *command = self->command;
+    NL_TRY(nl_analyze_query(&command->context, query, &plan));
+    if (self->ast->columns.count > 0) NL_TRY(rename_columns(self, plan, &plan));
+    if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
+    const bool is_by_name = self->ast->is_by_name || self->ast->columns.count > 0;
+    return nl_plan_store(&command->context, plan, self->target.row_type, self->target.name, is_by_name, &self->input);
+}
+
+/* ---- what is overwritten --------------------------------------------------------------------------------------- */
+
+/* The rows that PARTITION (c = v) speaks of, as a predicate; without static values all rows. */
+static nl_status partition_predicate(insertion *self, const nl_predicate **predicate)
+{
+    nl_command *command = self->command;
+    const nl_ast_partition_spec *partition = self->ast->partition;
+    const nl_predicate *all = nl_predicate_true();
+    for (uint32_t i = 0; partition && i < partition->count; i++) {
+        nl_value value, cast;
+        const uint32_t at = column_position(self, partition->items[i].name.text);
+        if (!partition->items[i].value || at == UINT32_MAX) continue;
+        const nl_field *field = &self->target.row_type->children[at];
+        NL_TRY(nl_analyze_constant(&command->context, partition->items[i].value, &value));
+        NL_TRY(nl_cast_value(command->arena, &command->confs, NL_CAST_ANSI, &value, field->type, &cast));
+        const nl_predicate *leaf = cast.is_null ? nl_predicate_leaf(command->arena, NL_PREDICATE_IS_NULL, field->field_id, NULL, 0)
+                                                : nl_predicate_leaf(command->arena, NL_PREDICATE_EQ, field->field_id, &cast, 1);
+        all = nl_predicate_and(command->arena, all, leaf);
+    }
+    *predicate = all;
+    return NULL;
+}
+
+static nl_status replace_where_predicate(insertion *self, const nl_predicate **predicate)
+{
+    nl_command *command = self->command;
+    const nl_table *source = NULL;
+    const nl_expr *condition = NULL;
+    const nl_iceberg_read read = {.branch = self->target.branch};
+    bool is_exact = false;
+    NL_TRY(nl_iceberg_source_new(self->target.table, &read, &source));
+    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
+    const nl_logical *scan = nl_plan_scan(&command->context, source, self->target.name_parts, self->target.name_count);
+    NL_TRY(nl_analyze_expr(&command->context, self->ast->replace_where, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
+    if (!is_exact) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "REPLACE WHERE takes comparisons of columns with constants; this condition is another one");
+    return NULL;
+}
+
+static bool is_dynamic(const insertion *self)
+{
+    const nl_str mode = nl_session_get(self->command->session, NL_STR("spark.sql.sources.partitionOverwriteMode"));
+    return nl_str_is_nocase(mode, "dynamic") && !nl_partition_spec_is_unpartitioned(nl_table_spec(self->target.metadata));
+}
+
+static nl_status make_operation(insertion *self, const nl_written_files *files, nl_operation *operation, bool *is_needed)
+{
+    *operation = (nl_operation){.kind = NL_OPERATION_APPEND, .data_sequence_number = NL_NONE};
+    *is_needed = true;
+    if (self->ast->replace_where) {
+        operation->kind = NL_OPERATION_OVERWRITE;
+        return replace_where_predicate(self, &operation->row_filter);
+    }
+    if (!self->ast->is_overwrite) return NULL;
+    if (is_dynamic(self)) {
+        operation->kind = NL_OPERATION_REPLACE_PARTITIONS;
+        *is_needed = files->data_file_count > 0; /* no rows touch no partition */
+        return NULL;
+    }
+    operation->kind = NL_OPERATION_OVERWRITE;
+    return partition_predicate(self, &operation->row_filter);
+}
+
+static nl_status run_insertion(insertion *self, const nl_ast_query *query)
+{
+    nl_iceberg_sink *sink = NULL;
+    nl_written_files files;
+    nl_operation operation;
+    bool is_needed = true;
+    const nl_write_options options = nl_write_options_of(self->command, self->ast->options);
+    NL_TRY(plan_rows(self, query));
+    NL_TRY(nl_write_rows(self->command, &self->target, &options, self->input, &sink, &files));
+    nl_status status = make_operation(self, &files, &operation, &is_needed);
+    if (!status && is_needed) return nl_commit_files(self->command, &self->target, &operation, sink, &files);
+    if (status) nl_iceberg_sink_discard(sink);
+    nl_iceberg_sink_free(sink);
+    return status;
+}
+
+static nl_status insert_one(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
+{
+    insertion self = {.command = command, .ast = target};
+    if (target->is_directory) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s does not run INSERT OVERWRITE DIRECTORY yet", NILAS_VERSION);
+    NL_TRY(nl_write_table_open(command, &target->table, &self.target));
+    nl_status status = run_insertion(&self, query);
+    nl_write_table_fini(&self.target);
+    return status;
+}
+
+/* WITH in front of INSERT belongs to the query. */
+static const nl_ast_query *with_ctes(nl_command *command, const nl_ast_ctes *ctes, nl_ast_query *query)
+{
+    if (ctes->count == 0) return query;
+    nl_ast_query *copy = NL_NEW(command->arena, nl_ast_query);
+    nl_ast_cte *items = NL_NEW_ARRAY(command->arena, nl_ast_cte, ctes->count + query->ctes.count);
+    *copy = *query;
+    memcpy(items, ctes->items, ctes->count * sizeof(*items));
+    if (query->ctes.count > 0) memcpy(items + ctes->count, query->ctes.items, query->ctes.count * sizeof(*items));
+    copy->ctes.items = items;
+    copy->ctes.count = ctes->count + query->ctes.count;
+    return copy;
+}
+
+nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_insert *insert = statement->insert;
+    return insert_one(command, &insert->target, with_ctes(command, &insert->ctes, insert->query));
+}
+
+nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_multi_insert *insert = statement->multi_insert;
+    for (uint32_t i = 0; i < insert->count; i++)
+        NL_TRY(insert_one(command, &insert->targets[i], with_ctes(command, &insert->ctes, insert->queries[i])));
+    return NULL;
+}

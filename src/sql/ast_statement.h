@@ -736,6 +736,7 @@ struct nl_ast_statement {
     nl_ast_range range;
     nl_str text;              /* the whole text that was parsed, kept for error contexts; borrowed by the arena's user */
     uint32_t parameter_count; /* of ?; top statement only */
+    bool is_in_script;        /* SET_VARIABLE: written as SET a = 1 inside BEGIN … END */
     union {
         nl_ast_query *query;
         nl_ast_insert *insert;

@@ -2,7 +2,7 @@
 #include "sql/parse.h"
 
 static nl_status parse_compound_statement(nl_parser *p, nl_ast_statement **statement);
-static nl_status parse_block(nl_parser *p, nl_ast_ident label, nl_ast_statement **statement);
+static nl_status parse_block(nl_parser *p, nl_ast_ident label, bool may_have_end_label, nl_ast_statement **statement);
 
 bool nl_parser_starts_script(const nl_parser *p)
 {
@@ -146,7 +146,7 @@ static nl_status check_declarations(nl_parser *p, const nl_ast_statements *body)
 }
 
 /* At BEGIN. */
-static nl_status parse_block(nl_parser *p, nl_ast_ident label, nl_ast_statement **statement)
+static nl_status parse_block(nl_parser *p, nl_ast_ident label, bool may_have_end_label, nl_ast_statement **statement)
 {
     nl_ast_block *block = NL_NEW(p->arena, nl_ast_block);
     block->label = label;
@@ -157,7 +157,7 @@ static nl_status parse_block(nl_parser *p, nl_ast_ident label, nl_ast_statement 
     NL_TRY(parse_body(p, true, &block->body));
     p->labels = scope.outer;
     NL_TRY(nl_parser_expect(p, NL_T_END));
-    NL_TRY(parse_end_label(p, label));
+    if (may_have_end_label) NL_TRY(parse_end_label(p, label));
     *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_BLOCK);
     (*statement)->block = block;
     return check_declarations(p, &block->body);
@@ -330,7 +330,9 @@ static nl_status check_conditions(nl_parser *p, const nl_ast_declare_handler *ha
 static nl_status parse_script_set(nl_parser *p, nl_ast_statement **statement)
 {
     p->at++;
-    return nl_parse_set_variable(p, statement);
+    NL_TRY(nl_parse_set_variable(p, statement));
+    (*statement)->is_in_script = true;
+    return NULL;
 }
 
 static bool starts_set_catalog(const nl_parser *p)
@@ -356,7 +358,7 @@ static nl_status parse_declare_handler(nl_parser *p, nl_ast_statement **statemen
     handler->condition_count = list.count;
     NL_TRY(nl_parser_enter(p));
     if (nl_parser_is(p, NL_T_BEGIN))
-        NL_TRY(parse_block(p, (nl_ast_ident){0}, &handler->body));
+        NL_TRY(parse_block(p, (nl_ast_ident){0}, true, &handler->body));
     else if (nl_parser_is(p, NL_T_SET) && !starts_set_catalog(p))
         NL_TRY(parse_script_set(p, &handler->body));
     else
@@ -374,7 +376,7 @@ static nl_status parse_labelled(nl_parser *p, nl_ast_statement **statement)
     nl_ast_ident label = {0};
     if (starts_label(p)) NL_TRY(parse_label(p, &label));
     switch ((int)nl_parser_kind(p)) {
-    case NL_T_BEGIN: return parse_block(p, label, statement);
+    case NL_T_BEGIN: return parse_block(p, label, true, statement);
     case NL_T_WHILE:
     case NL_T_REPEAT:
     case NL_T_LOOP:
@@ -422,7 +424,7 @@ static nl_status parse_compound_statement(nl_parser *p, nl_ast_statement **state
 nl_status nl_parse_script(nl_parser *p, nl_ast_statement **statement)
 {
     uint32_t first = p->at;
-    NL_TRY(parse_block(p, (nl_ast_ident){0}, statement));
+    NL_TRY(parse_block(p, (nl_ast_ident){0}, false, statement));
     (*statement)->range = nl_parser_range(p, first);
     if (p->options.is_scripting) return NULL;
     nl_error_free(p->refusal);

@@ -229,11 +229,9 @@ static nl_status parse_with(nl_arena *arena, nl_str text, const nl_sql_options *
 static nl_status enter_statement(nl_parser *p, void *out)
 {
     nl_ast_statement **statement = out;
-    if (nl_parser_starts_script(p))
-        NL_TRY(nl_parse_script(p, statement));
-    else
-        NL_TRY(nl_parse_statement(p, statement));
-    while (nl_parser_take(p, NL_T_SEMICOLON)) {
+    bool is_script = nl_parser_starts_script(p);
+    NL_TRY(is_script ? nl_parse_script(p, statement) : nl_parse_statement(p, statement));
+    while (nl_parser_take(p, NL_T_SEMICOLON) && !is_script) {
     }
     (*statement)->parameter_count = p->parameter_count;
     return NULL;

@@ -20,6 +20,9 @@
     G(hash)                   \
     G(basic_aggregates)       \
     G(first_aggregates)       \
+    G(moments)                \
+    G(logic_aggregates)       \
+    G(collect)                \
     G(ranking)
 
 #define G(name) extern const nl_function_group nl_functions_##name;

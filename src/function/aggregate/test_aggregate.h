@@ -5,6 +5,9 @@
 
 #include "function/test_function.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 static inline const char *finish_one(const nl_bound_function *bound, nl_eval *eval, void *state)
 {
     nl_vector out = {0};
@@ -92,7 +95,10 @@ static inline const char *run_aggregate(const char *name, const char *types, con
     void *targets[2] = {merged, merged};
     expect_success(ops->merge_partial(bound, &eval, &partial, NL_ALL_ROWS(2), targets));
     const char *from_partials = finish_one(bound, &eval, merged);
-    assert_string_equal(from_partials, result);
+    if (bound->result_type->id == NL_TYPE_DOUBLE && from_partials[0] != 'N')
+        assert_true(fabs(strtod(from_partials, NULL) - strtod(result, NULL)) <= 1e-12 * fabs(strtod(result, NULL))); /* another order */
+    else
+        assert_string_equal(from_partials, result);
     nl_vector_fini(&partial);
     end_state(bound, &eval, merged);
     end_state(bound, &eval, halves[0]);

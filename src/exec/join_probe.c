@@ -174,8 +174,10 @@ static nl_status flush_pairs(probe_run *run, bool is_last)
     nl_join *join = run->join;
     nl_join_worker *own = run->own;
     if (join->has_residual && own->pair_count) NL_TRY(check_residual(run));
-    for (uint32_t i = 0; i < own->pair_count; i++)
+    for (uint32_t i = 0; i < own->pair_count; i++) {
+        if (join->node->join.is_single && own->matched[own->pair_rows[i]]) return NL_RAISE(SCALAR_SUBQUERY_TOO_MANY_ROWS);
         own->matched[own->pair_rows[i]] = 1;
+    }
     for (uint32_t i = 0; nl_join_keeps_right(join) && i < own->pair_count; i++)
         __atomic_store_n(&nl_join_header_of(own->pair_pointers[i])->matched, 1, __ATOMIC_RELAXED);
     if (is_last && (join->kind == NL_JOIN_LEFT || join->kind == NL_JOIN_FULL)) {
@@ -349,7 +351,7 @@ static nl_status output_selection(probe_run *run, bool wanted)
     NL_TRY(nl_buffer_new(join->exec->query->memory, sizeof(uint32_t) * ((size_t)run->selection.count + 1), false, &buffer));
     uint32_t *rows = (uint32_t *)(void *)buffer->data;
     uint32_t count = 0;
-    bool is_null_aware = join->kind == NL_JOIN_NULL_AWARE_ANTI && join->build_rows > 0;
+    bool is_null_aware = join->kind == NL_JOIN_NULL_AWARE_ANTI && (join->build_rows > 0 || join->has_null_key); /* null keys are not built */
     for (uint32_t i = 0; i < run->selection.count && !(is_null_aware && join->has_null_key); i++) {
         uint32_t row = nl_selection_row(run->selection, i);
         rows[count] = row;
@@ -374,7 +376,7 @@ static nl_status make_marks(const probe_run *run, nl_vector *marks)
     NL_TRY(nl_vector_new_flat(marks, nl_type_boolean(), run->batch->row_count, memory));
     uint8_t *values = nl_vector_values(marks);
     uint8_t *bits = NULL;
-    if (join->is_null_aware && join->build_rows > 0) NL_TRY(nl_vector_make_validity(marks, memory, &bits));
+    if (join->is_null_aware && (join->build_rows > 0 || join->has_null_key)) NL_TRY(nl_vector_make_validity(marks, memory, &bits));
     for (uint32_t i = 0; i < run->selection.count; i++) {
         uint32_t row = nl_selection_row(run->selection, i);
         values[row] = run->own->matched[row];

@@ -260,6 +260,11 @@ static nl_status make_aggregate(call *c, nl_expr_kind kind, const nl_expr **resu
 {
     nl_arena *arena = nl_scope_arena(c->scope);
     const bool is_percentile = c->within_group_count && takes_ordered_value(c->name);
+    /* IGNORE NULLS copies the expression in Spark, which forgets its alias */
+    const nl_str written = c->name;
+    const bool loses_alias = c->ast->call.nulls == NL_AST_NULLS_IGNORE;
+    if (loses_alias && nl_str_is_nocase(written, "first_value")) c->name = NL_STR("first");
+    if (loses_alias && nl_str_is_nocase(written, "last_value")) c->name = NL_STR("last");
     const nl_pretty *pretty = aggregate_pretty(c, c->args, c->arg_count, is_percentile);
     if (is_percentile) prepend_ordered_value(c);
     const nl_bound_function *bound = NULL;

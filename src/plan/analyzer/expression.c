@@ -439,45 +439,74 @@ static nl_str field_name(nl_arena *arena, const nl_ast_expr *ast, const nl_expr 
     return nl_arena_f(arena, "col%u", i + 1);
 }
 
-/* STRUCT(a, b AS c) and (a, b AS c). Stars inside stand for their columns. */
-nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, bool is_row,
-                            const nl_expr **result)
+/* The fields of STRUCT(…) or of a row. Stars inside stand for their columns. */
+static nl_status struct_items(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, nl_items *items)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    nl_items items = {0};
     for (uint32_t i = 0; i < count; i++) {
         const nl_ast_expr *field = fields[i];
         if (field->kind == NL_AST_EXPR_STAR) {
-            NL_TRY(nl_expand_star(scope, field, &items));
+            NL_TRY(nl_expand_star(scope, field, items));
             continue;
         }
         nl_item item = {.ast = field};
         const nl_ast_expr *value = field->kind == NL_AST_EXPR_ALIAS ? field->alias.input : field;
         NL_TRY(nl_resolve_expr(scope, value, &item.expr));
-        item.name = field_name(arena, field, item.expr, items.count);
+        item.name = field_name(arena, field, item.expr, items->count);
         item.has_alias = field->kind == NL_AST_EXPR_ALIAS;
-        nl_items_add(arena, &items, item);
+        nl_items_add(arena, items, item);
     }
-    const nl_expr **args = NL_NEW_ARRAY(arena, const nl_expr *, 2 * items.count + 1);
-    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, items.count + 1);
-    nl_str *formats = NL_NEW_ARRAY(arena, nl_str, items.count + 1);
-    for (uint32_t i = 0; i < items.count; i++) {
-        const nl_item *item = &items.list[i];
-        const nl_value name = nl_value_string(item->name);
-        args[2 * i] = nl_expr_literal(arena, &name);
-        args[2 * i + 1] = item->expr;
-        parts[i] = nl_expr_pretty(arena, item->expr);
+    return NULL;
+}
+
+static const nl_pretty *struct_pretty(nl_arena *arena, const nl_items *items, bool is_row)
+{
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, items->count + 1);
+    nl_str *formats = NL_NEW_ARRAY(arena, nl_str, items->count + 1);
+    for (uint32_t i = 0; i < items->count; i++) {
+        const nl_item *item = &items->list[i];
         const char *alias = item->has_alias ? " AS " : "";
         const nl_str alias_name = item->has_alias ? item->name : NL_STR("");
+        parts[i] = nl_expr_pretty(arena, item->expr);
         if (is_row)
             formats[i] = nl_arena_f(arena, NL_STR_FMT ", \1%s" NL_STR_FMT, NL_STR_ARG(item->name), alias, NL_STR_ARG(alias_name));
         else
             formats[i] = nl_arena_f(arena, "\1%s" NL_STR_FMT, alias, NL_STR_ARG(alias_name));
     }
-    NL_TRY(nl_call_function(scope, NL_STR("named_struct"), args, 2 * items.count, result));
-    const nl_str list = nl_join_texts(arena, formats, items.count, ", ");
+    const nl_str list = nl_join_texts(arena, formats, items->count, ", ");
     const nl_str format = nl_arena_f(arena, "%s(" NL_STR_FMT ")", is_row ? "named_struct" : "struct", NL_STR_ARG(list));
-    *result = named(arena, *result, nl_pretty_parts(arena, format, parts, items.count));
+    return nl_pretty_parts(arena, format, parts, items->count);
+}
+
+/* STRUCT(a, b AS c) and (a, b AS c). */
+nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, bool is_row, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_items items = {0};
+    NL_TRY(struct_items(scope, fields, count, &items));
+    const nl_expr **args = NL_NEW_ARRAY(arena, const nl_expr *, 2 * items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) {
+        const nl_value name = nl_value_string(items.list[i].name);
+        args[2 * i] = nl_expr_literal(arena, &name);
+        args[2 * i + 1] = items.list[i].expr;
+    }
+    NL_TRY(nl_call_function(scope, NL_STR("named_struct"), args, 2 * items.count, result));
+    *result = named(arena, *result, struct_pretty(arena, &items, is_row));
+    return NULL;
+}
+
+nl_status nl_resolve_row(nl_scope *scope, const nl_ast_exprs *row, const nl_expr *const **cells, const nl_pretty **pretty)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_items items = {0};
+    NL_TRY(struct_items(scope, (const nl_ast_expr *const *)row->items, row->count, &items));
+    const nl_expr **list = NL_NEW_ARRAY(arena, const nl_expr *, items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) list[i] = items.list[i].expr;
+    *cells = list;
+    /* in front of IN the fields are named by their own text */
+    for (uint32_t i = 0; i < items.count; i++)
+        if (items.list[i].expr->kind != NL_EXPR_COLUMN && !items.list[i].has_alias) items.list[i].name = nl_expr_pretty_str(arena, items.list[i].expr);
+    *pretty = struct_pretty(arena, &items, true);
     return NULL;
 }
 

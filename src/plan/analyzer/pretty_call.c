@@ -49,7 +49,6 @@ static const printed_call printed_calls[] = {
     {"rank", 0, NULL, "RANK"},
     {"dense_rank", 0, NULL, "DENSE_RANK"},
     {"percent_rank", 0, NULL, "PERCENT_RANK"},
-    {"last_value", -1, NULL, "last"},
     {"dateadd", 2, NULL, "date_add"},
     {"curdate", 0, NULL, "current_date"},
     {"and", 2, "(\1 AND \1)", NULL},

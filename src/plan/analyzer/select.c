@@ -309,15 +309,23 @@ typedef struct hidden_collector {
     nl_list *hidden; /* const nl_column * of the plan below */
 } hidden_collector;
 
+static void add_hidden(hidden_collector *c, nl_column_id id)
+{
+    const nl_column *column = is_item_id(c->s, id) ? NULL : nl_logical_find_column(c->s->plan, id);
+    if (!column) return;
+    for (uint32_t i = 0; i < c->hidden->count; i++)
+        if (((const nl_column *)c->hidden->items[i])->id == column->id) return;
+    nl_list_add(c->s->arena, c->hidden, NL_UNCONST(column));
+}
+
 static bool collect_hidden(void *context, const nl_expr *expr)
 {
     hidden_collector *c = context;
-    if (expr->kind != NL_EXPR_COLUMN || is_item_id(c->s, expr->column)) return true;
-    const nl_column *column = nl_logical_find_column(c->s->plan, expr->column);
-    if (!column) return true;
-    for (uint32_t i = 0; i < c->hidden->count; i++)
-        if (((const nl_column *)c->hidden->items[i])->id == column->id) return true;
-    nl_list_add(c->s->arena, c->hidden, NL_UNCONST(column));
+    if (expr->kind == NL_EXPR_COLUMN) add_hidden(c, expr->column);
+    if (expr->kind != NL_EXPR_SUBQUERY) return true;
+    nl_list outer = {0};
+    nl_plan_outer_columns(c->s->arena, expr->plan, &outer);
+    for (uint32_t i = 0; i < outer.count; i++) add_hidden(c, ((const nl_expr *)outer.items[i])->column);
     return true;
 }
 

@@ -127,18 +127,23 @@ static nl_status resolve_in(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_logical *plan = NULL;
-    const nl_expr *whole = NULL;
     const nl_ast_expr *input = ast->in.input;
-    NL_TRY(nl_resolve_expr(scope, input, &whole));
-    NL_TRY(subquery_plan(scope, ast->in.query, &plan));
-    const bool is_row = input->kind == NL_AST_EXPR_ROW;
+    const bool is_row = input->kind == NL_AST_EXPR_ROW && input->row.count > 1;
     const uint32_t count = is_row ? input->row.count : 1;
     const nl_expr **left = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
-    left[0] = whole;
-    for (uint32_t i = 0; is_row && i < count; i++) NL_TRY(nl_resolve_expr(scope, input->row.items[i], &left[i]));
-    const nl_pretty *const parts[] = {nl_expr_pretty(arena, whole), subquery_pretty(arena, "listquery", plan)};
+    const nl_pretty *left_pretty = NULL;
+    if (is_row) {
+        const nl_expr *const *cells = NULL;
+        NL_TRY(nl_resolve_row(scope, &input->row, &cells, &left_pretty));
+        memcpy(left, cells, count * sizeof *left);
+    } else {
+        NL_TRY(nl_resolve_expr(scope, input, &left[0]));
+        left_pretty = nl_expr_pretty(arena, left[0]);
+    }
+    NL_TRY(subquery_plan(scope, ast->in.query, &plan));
+    const nl_pretty *const parts[] = {left_pretty, subquery_pretty(arena, "listquery", plan)};
     const nl_pretty *pretty = nl_pretty_parts(arena, NL_STR("(\1 IN (\1))"), parts, 2);
-    const nl_expr *shown = nl_expr_with_pretty(arena, whole, pretty);
+    const nl_expr *shown = nl_expr_with_pretty(arena, left[0], pretty);
     if (plan->column_count != count) return raise_lengths(scope, shown, left, count, plan);
     NL_TRY(unify_sides(scope, shown, left, count, &plan));
     nl_expr *expr = nl_expr_new(arena, NL_EXPR_SUBQUERY, nl_type_boolean(), left, count);

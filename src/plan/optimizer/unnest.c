@@ -162,30 +162,17 @@ static nl_status prepare_in(unnester *u, const nl_expr *expr, const nl_logical *
     return NULL;
 }
 
-/* Anywhere but as a conjunct IN may be null: with one column and no correlation the join knows how; else two marks,
- * one for "equal" and one for "perhaps equal". */
+/* Anywhere but as a conjunct, as Spark's existence join does it: IN is false where SQL would say null, and NOT IN is
+ * false too (a perhaps-equal row counts as an equal one). */
 static nl_status replace_in(unnester *u, const nl_expr *expr, const nl_logical **child, const nl_expr **result)
 {
     in_parts parts = {0};
-    NL_TRY(prepare_in(u, expr, *child, &parts));
-    const nl_expr *condition = nl_expr_and(u->arena, parts.correlation, parts.equal);
-    const bool is_simple = !parts.correlation && expr->child_count == 1;
     nl_column mark;
-    if (!parts.is_nullable || is_simple) {
-        *child = mark_join(u, *child, parts.plan, condition, parts.is_nullable, &mark);
-        *result = negated_if(u, nl_column_ref(u->arena, &mark), expr->is_negated);
-        return NULL;
-    }
-    in_parts again = {0};
-    nl_column perhaps;
-    *child = mark_join(u, *child, parts.plan, condition, false, &mark);
-    NL_TRY(prepare_in(u, expr, *child, &again));
-    const nl_expr *unknown = nl_expr_and(u->arena, again.correlation, nl_expr_is_null(u->arena, again.equal, false));
-    *child = mark_join(u, *child, again.plan, unknown, false, &perhaps);
-    const nl_value null = nl_value_null(nl_type_boolean());
-    const nl_expr *rest = nl_expr_if(u->arena, nl_column_ref(u->arena, &perhaps), nl_expr_literal(u->arena, &null), nl_expr_boolean(u->arena, false));
-    const nl_expr *value = nl_expr_if(u->arena, nl_column_ref(u->arena, &mark), nl_expr_boolean(u->arena, true), rest);
-    *result = negated_if(u, value, expr->is_negated);
+    NL_TRY(prepare_in(u, expr, *child, &parts));
+    const nl_expr *equal = parts.equal;
+    if (expr->is_negated && parts.is_nullable) equal = nl_expr_or(u->arena, equal, nl_expr_is_null(u->arena, equal, false));
+    *child = mark_join(u, *child, parts.plan, nl_expr_and(u->arena, parts.correlation, equal), false, &mark);
+    *result = negated_if(u, nl_column_ref(u->arena, &mark), expr->is_negated);
     return NULL;
 }
 
@@ -244,6 +231,17 @@ static nl_status replace_scalar(unnester *u, const nl_expr *expr, const nl_logic
 
 /* ---- subqueries inside expressions ---- */
 
+/* NOT EXISTS, NOT (x IN …) as one negated subquery. */
+static const nl_expr *without_not(unnester *u, const nl_expr *expr)
+{
+    if (expr->kind != NL_EXPR_NOT || expr->children[0]->kind != NL_EXPR_SUBQUERY) return expr;
+    if (expr->children[0]->subquery_kind == NL_SUBQUERY_SCALAR) return expr;
+    nl_expr *negated = NL_NEW(u->arena, nl_expr);
+    *negated = *expr->children[0];
+    negated->is_negated = !negated->is_negated;
+    return negated;
+}
+
 typedef struct replacement {
     unnester *u;
     const nl_logical *child; /* grows by a join for each subquery */
@@ -252,6 +250,7 @@ typedef struct replacement {
 static nl_status replace_node(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
 {
     replacement *r = context;
+    expr = without_not(r->u, expr);
     if (expr->kind != NL_EXPR_SUBQUERY) return nl_expr_map_parts(arena, expr, replace_node, context, result);
     const nl_expr *whole = NULL;
     NL_TRY(nl_expr_map_parts(arena, expr, replace_node, context, &whole)); /* the left side of IN */
@@ -297,17 +296,6 @@ static nl_status filter_in(unnester *u, const nl_expr *expr, const nl_logical **
     }
     *child = nl_logical_join(u->arena, kind, *child, parts.plan, condition);
     return NULL;
-}
-
-/* NOT EXISTS, NOT (x IN …) as one negated subquery. */
-static const nl_expr *without_not(unnester *u, const nl_expr *expr)
-{
-    if (expr->kind != NL_EXPR_NOT || expr->children[0]->kind != NL_EXPR_SUBQUERY) return expr;
-    if (expr->children[0]->subquery_kind == NL_SUBQUERY_SCALAR) return expr;
-    nl_expr *negated = NL_NEW(u->arena, nl_expr);
-    *negated = *expr->children[0];
-    negated->is_negated = !negated->is_negated;
-    return negated;
 }
 
 static bool left_side_is_plain(const nl_expr *expr)

@@ -250,6 +250,11 @@ static nl_status bind_join(domain *d, const nl_logical *plan, bound_plan *out)
 /* LIMIT per binding: the rows numbered within it. */
 static nl_status bind_limit(domain *d, const nl_logical *plan, bound_plan *out)
 {
+    if (plan->children[0]->kind == NL_PLAN_PROJECT) { /* a sort may stand below the projection */
+        const nl_logical *project = plan->children[0];
+        const nl_logical *limit = nl_logical_limit(d->arena, project->children[0], plan->limit.limit, plan->limit.offset);
+        return bind(d, nl_logical_with_children(d->arena, project, &limit), out);
+    }
     const nl_logical *sort = plan->children[0]->kind == NL_PLAN_SORT ? plan->children[0] : NULL;
     bound_plan child = {0};
     NL_TRY(bind(d, sort ? sort->children[0] : plan->children[0], &child));

@@ -71,6 +71,10 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
 nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_truncate(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_update(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
 
 /* resolver.c */

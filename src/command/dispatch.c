@@ -9,6 +9,10 @@
 static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_QUERY] = nl_run_query,
     [NL_AST_STATEMENT_INSERT] = nl_run_insert,
+    [NL_AST_STATEMENT_DELETE] = nl_run_delete,
+    [NL_AST_STATEMENT_UPDATE] = nl_run_update,
+    [NL_AST_STATEMENT_MERGE] = nl_run_merge,
+    [NL_AST_STATEMENT_TRUNCATE] = nl_run_truncate,
     [NL_AST_STATEMENT_MULTI_INSERT] = nl_run_multi_insert,
     [NL_AST_STATEMENT_CREATE_TABLE] = nl_run_create_table,
     [NL_AST_STATEMENT_SET_CONF] = nl_run_set_conf,

@@ -14,6 +14,9 @@ typedef struct nl_iceberg_read {
     int64_t as_of_ms;             /* the last snapshot of main not after it; its schema */
     int64_t start_snapshot_id;    /* incremental append scan: after this one; 0: none */
     int64_t end_snapshot_id;      /* up to this one; 0: the current one */
+    bool is_restricted;           /* only these data files are read (row-level commands, compaction): */
+    const nl_str *files;          /* paths, sorted; borrowed for the source's life */
+    uint32_t file_count;
 } nl_iceberg_read;
 
 /* One snapshot of a table, fixed when this is called. metadata_type has _file, _pos, _spec_id, _partition, _deleted (and

@@ -23,6 +23,9 @@ typedef struct iceberg_source {
     nl_name_mapping mapping;
     bool has_mapping;
     int64_t after_snapshot_id;         /* incremental append; NL_NONE: none */
+    bool is_restricted;                /* to these files, sorted by path */
+    const nl_str *files;
+    uint32_t file_count;
 } iceberg_source;
 
 static const iceberg_source *source_of(const nl_table *table)
@@ -66,6 +69,9 @@ static nl_status choose_snapshot(iceberg_source *self, const nl_iceberg_read *re
 {
     self->snapshot = nl_table_current_snapshot(self->metadata);
     self->after_snapshot_id = read->start_snapshot_id > 0 ? read->start_snapshot_id : NL_NONE;
+    self->is_restricted = read->is_restricted;
+    self->files = read->files;
+    self->file_count = read->file_count;
     if (read->branch.length) {
         NL_TRY(snapshot_of_ref(self, read->branch, false));
         self->schema = nl_table_schema(self->metadata); /* a branch is read with the table's schema */
@@ -301,19 +307,31 @@ static nl_status check_readable(const nl_file_task *task, const column_layout *l
     return NULL;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
+}
+
+static bool is_read(const iceberg_source *self, nl_str path)
+{
+    return !self->is_restricted || (self->file_count > 0 && bsearch(&path, self->files, self->file_count, sizeof(path), compare_paths));
+}
+
 static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan, const column_layout *layout, bool is_exact, bool has_filter, nl_arena *arena,
-                            nl_scan_unit *units)
+                            nl_scan_unit *units, uint32_t *unit_count)
 {
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const nl_file_task *task = &plan->tasks[i];
+        if (!is_read(self, task->file->path)) continue;
         NL_TRY(check_readable(task, layout));
-        units[i] = (nl_scan_unit){
+        nl_scan_unit *unit = &units[(*unit_count)++];
+        *unit = (nl_scan_unit){
             .path = task->file->path,
             .row_count = task->file->record_count,
             .task = task,
             .is_wholly_matching = has_filter ? is_exact && task->is_wholly_matching : true,
         };
-        fill_constants(self, layout, task, arena, &units[i]);
+        fill_constants(self, layout, task, arena, unit);
     }
     return nl_arena_check(arena);
 }
@@ -332,11 +350,10 @@ static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const
     for (uint32_t i = 0; i < owner->plan->task_count; i++)
         owner->contexts[i] = (unit_context){self, &owner->plan->tasks[i]};
     out->units = NL_NEW_ARRAY(arena, nl_scan_unit, owner->plan->task_count);
-    out->unit_count = owner->plan->task_count;
     out->files_total = NL_MAX(owner->plan->files_total, owner->plan->task_count);
     out->columns = layout.columns;
     out->read_type = nl_type_struct(arena, layout.read_fields, layout.read_count);
-    NL_TRY(make_units(self, owner->plan, &layout, is_exact, scan->scan.filter != NULL, arena, out->units));
+    NL_TRY(make_units(self, owner->plan, &layout, is_exact, scan->scan.filter != NULL, arena, out->units, &out->unit_count));
     if (owner->plan->delete_files > 0) out->deletes = nl_delete_cache_new(self->table->fs, self->schema, query->memory);
     return NULL;
 }
@@ -496,7 +513,7 @@ static nl_status iceberg_aggregate(const nl_table *table, const nl_logical *scan
     bool is_exact = true;
     if (scan) NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &predicate, &is_exact));
     NL_TRY(plan_files(self, predicate, NULL, self->table->memory, &plan));
-    *is_known = is_exact;
+    *is_known = is_exact && !self->is_restricted;
     for (uint32_t i = 0; *is_known && i < plan->task_count; i++)
         *is_known = plan->tasks[i].is_wholly_matching && plan->tasks[i].delete_count == 0;
     nl_status status = NULL;

@@ -1,0 +1,30 @@
+/* command/pending.c - what other parts call and is not there yet: each says so. */
+#include "command/command_private.h"
+
+#include "exec/sources.h"
+
+nl_status nl_file_source_new(nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count, const nl_type *schema,
+                             const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source)
+{
+    (void)paths, (void)path_count, (void)options, (void)option_count, (void)schema, (void)confs, (void)memory, (void)pool, (void)source;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read plain files yet: " NL_STR_FMT, NL_STR_ARG(format));
+}
+
+bool nl_file_format_is_known(nl_str format)
+{
+    (void)format;
+    return false;
+}
+
+nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *statement)
+{
+    (void)command, (void)statement;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not run this SHOW statement yet");
+}
+
+nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_iceberg_read *read, const nl_table **source, bool *is_known)
+{
+    (void)table, (void)name, (void)read, (void)source;
+    *is_known = false;
+    return NULL;
+}

@@ -1,0 +1,9 @@
+/* shell/interactive.h - the terminal: line editing, history, completion, Ctrl-C. */
+#pragma once
+
+#include "shell/script.h"
+
+/* Reads statements until end of input or `quit`. Returns the exit status. */
+int nl_shell_interactive(nl_shell *shell);
+/* Ctrl-C cancels the running statement of this session instead of ending the program. */
+void nl_shell_catch_interrupts(nl_session *session);

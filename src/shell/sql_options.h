@@ -1,0 +1,30 @@
+/* shell/sql_options.h - the flags of `nilas sql`: those of spark-sql and a few of nilas's own. */
+#pragma once
+
+#include "base/arena.h"
+#include "iceberg/snapshot.h"
+#include "shell/output.h"
+
+typedef struct nl_sql_flags { /* texts borrow from argv and the arena */
+    nl_list scripts;          /* -e and -f in order: nl_script_source */
+    nl_list init_files;       /* -i: const char *      */
+    nl_list confs;            /* nl_property *: spark-defaults.conf first, then flags, so that later ones win */
+    nl_list variables;        /* nl_property *: -d, --hivevar */
+    const char *database;     /* --database */
+    bool is_silent;           /* -S */
+    bool is_verbose;          /* -v: echo statements */
+    bool wants_help;
+    bool wants_version;
+    bool has_format;
+    nl_output_format format;  /* --format */
+    nl_list notes;            /* const char *: what was accepted without effect; told once, unless silent */
+} nl_sql_flags;
+
+typedef struct nl_script_source {
+    bool is_file;
+    const char *text; /* the SQL, or the file's name; "-" is standard input */
+} nl_script_source;
+
+/* Fails: NILAS_ILLEGAL_ARGUMENT naming the flag; files that cannot be read. */
+NL_MUST_USE nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **arguments, nl_sql_flags *flags);
+void nl_sql_flags_print_help(void);

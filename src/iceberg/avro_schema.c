@@ -1,7 +1,7 @@
 /* iceberg/avro_schema.c - see avro_schema.h. */
 #include "iceberg/avro_schema.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 
 typedef struct writer {
     nl_json_writer json;

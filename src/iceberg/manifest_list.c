@@ -1,6 +1,6 @@
 /* iceberg/manifest_list.c - reading manifest lists (spec: "Manifest Lists"). Writing is in manifest_list_write.c. */
+#include "base/json.h"
 #include "iceberg/avro_slots.h"
-#include "iceberg/json.h"
 #include "iceberg/manifest_internal.h"
 
 static const nl_slot_name list_names[] = {{"manifest_path", 500},

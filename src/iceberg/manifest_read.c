@@ -5,9 +5,9 @@
  * are decoded once: the raw bytes of a tuple are its key.
  */
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/lock.h"
 #include "iceberg/avro_slots.h"
-#include "iceberg/json.h"
 #include "iceberg/manifest_internal.h"
 
 static const nl_slot_name entry_names[] = {

@@ -1,9 +1,9 @@
 /* iceberg/metadata.c - table metadata: reading it from JSON, and looking things up in it. */
 #include "iceberg/metadata.h"
 
+#include "base/json.h"
 #include "base/number.h"
 #include "format/codec/codec.h"
-#include "iceberg/json.h"
 
 #include <stdlib.h>
 

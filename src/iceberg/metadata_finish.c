@@ -1,7 +1,7 @@
 /* iceberg/metadata_finish.c - the last step of building metadata: what must hold in the whole, the two logs, and the deep
  * copy into the result's own arena. */
+#include "base/json.h"
 #include "base/uuid.h"
-#include "iceberg/json.h"
 #include "iceberg/metadata_builder.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* iceberg/metadata_json.c - table metadata as JSON, with the keys in the order of Java's TableMetadataParser. */
+#include "base/json.h"
 #include "format/codec/codec.h"
-#include "iceberg/json.h"
 #include "iceberg/metadata.h"
 
 static void write_schemas(nl_json_writer *json, const nl_table_metadata *metadata)

@@ -1,6 +1,6 @@
 /* iceberg/metadata_update_json.c - updates and requirements in the forms of the REST catalog (Iceberg's OpenAPI document,
  * TableUpdate and TableRequirement), and checking requirements. What is unknown is refused: guessing could lose data. */
-#include "iceberg/json.h"
+#include "base/json.h"
 #include "iceberg/metadata_update.h"
 
 #define REQUEST NL_STR("the request")

@@ -1,7 +1,7 @@
 /* iceberg/metadata_update_test.c - new metadata from old: ids, logs, what is refused, and the forms of the REST catalog. */
 #include "base/test_support.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 #include "iceberg/metadata_update.h"
 
 static const nl_schema *schema_of(nl_arena *arena, const char *second)

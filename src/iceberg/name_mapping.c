@@ -1,8 +1,8 @@
 /* iceberg/name_mapping.c - see name_mapping.h (Java's NameMappingParser and MappingUtil). */
 #include "iceberg/name_mapping.h"
 
+#include "base/json.h"
 #include "base/limits.h"
-#include "iceberg/json.h"
 
 #define PROPERTY NL_STR("schema.name-mapping.default")
 

@@ -3,8 +3,8 @@
 #include "iceberg/partition.h"
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/number.h"
-#include "iceberg/json.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * as seen on Spark 4.0.1. */
 #include "base/test_support.h"
 
+#include "base/json.h"
 #include "base/number.h"
-#include "iceberg/json.h"
 #include "iceberg/sort_order.h"
 
 static nl_value int_value(nl_ice_type_id type, int64_t value)

@@ -1,9 +1,9 @@
 /* iceberg/schema_json.c - types and schemas as JSON (spec, Appendix C), in the key order of Java's SchemaParser. */
 #include "iceberg/schema.h"
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
-#include "iceberg/json.h"
 
 /* ---- Reading ---- */
 

@@ -1,7 +1,7 @@
 /* iceberg/schema_test.c - types, ids, lookups, single values. Expected values: the Iceberg specification, or real Spark. */
 #include "base/test_support.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 #include "iceberg/name_mapping.h"
 
 static const nl_schema *parse_schema(nl_arena *arena, const char *text)

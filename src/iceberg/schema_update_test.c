@@ -1,7 +1,7 @@
 /* iceberg/schema_update_test.c - evolution of schemas; messages and the final schema as seen on Spark 4.0.1. */
 #include "base/test_support.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 #include "iceberg/schema_update.h"
 
 /* CREATE TABLE (id BIGINT NOT NULL, s STRING, st STRUCT<a:INT,b:STRING>, l ARRAY<INT>, m MAP<STRING,STRUCT<x:INT>>,

@@ -2,9 +2,9 @@
 #include "iceberg/schema.h"
 
 #include "base/cursor.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
-#include "iceberg/json.h"
 
 #include <stdio.h>
 

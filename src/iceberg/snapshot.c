@@ -1,7 +1,7 @@
 /* iceberg/snapshot.c - snapshots, references and statistics files as JSON (spec, Appendix C). */
 #include "iceberg/snapshot.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 
 nl_str nl_snapshot_summary(const nl_snapshot *snapshot, const char *key)
 {

@@ -1,7 +1,7 @@
 /* iceberg/sort_order.c - sort orders (spec: "Sorting", Appendix C). */
 #include "iceberg/sort_order.h"
 
-#include "iceberg/json.h"
+#include "base/json.h"
 
 bool nl_sort_order_same_fields(const nl_sort_order *a, const nl_sort_order *b)
 {

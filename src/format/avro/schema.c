@@ -1,8 +1,7 @@
 /* format/avro/schema.c - see schema.h. */
 #include "format/avro/schema.h"
 
-#include <jansson.h>
-
+#include "base/json.h"
 #include "base/limits.h"
 
 #define NODES_MAX      (1u << 20) /* an expanded schema; the widest tables have some ten thousand columns */
@@ -278,39 +277,17 @@ static nl_status parse_type(parser *in, const json_t *json, nl_str space, uint32
     return find_named(in, text_of(json), space, type);
 }
 
-/* jansson recurses per level: refuse what would exhaust the stack before it does. */
-static bool is_too_deep(nl_str json)
-{
-    uint32_t depth = 0;
-    bool in_text = false;
-    for (size_t i = 0; i < json.length; i++) {
-        const char c = json.data[i];
-        if (in_text) {
-            if (c == '\\') i++;
-            else if (c == '"') in_text = false;
-        } else if (c == '"') {
-            in_text = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > 8 * NL_TYPE_DEPTH_MAX) return true;
-        } else if ((c == '}' || c == ']') && depth > 0) {
-            depth--;
-        }
-    }
-    return false;
-}
-
 nl_status nl_avro_schema_parse(nl_arena *arena, nl_str json, nl_str path, const nl_avro_type **type)
 {
     parser in = {.arena = arena, .path = path};
-    if (is_too_deep(json)) return bad_schema(&in, "it is nested too deep", (nl_str){0});
-    json_error_t error;
-    json_t *parsed = json_loadb(json.data ? json.data : "", json.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    if (!parsed) return bad_schema(&in, "it is no JSON:", nl_str_from(error.text));
+    nl_arena *scratch = nl_arena_new(NULL); /* the JSON is needed only for the while */
+    const json_t *parsed = NULL;
     nl_avro_type *made = NULL;
-    nl_status status = parse_type(&in, parsed, (nl_str){0}, 0, &made);
-    json_decref(parsed);
+    nl_status status = nl_json_parse(scratch, json, path, &parsed);
+    if (!status) status = parse_type(&in, parsed, (nl_str){0}, 0, &made);
+    nl_arena_free(scratch);
     if (!status) *type = made;
-    return status;
+    return nl_note_if(status, NL_HERE, "reading the Avro schema of " NL_STR_FMT, NL_STR_ARG(path));
 }
 
 const nl_avro_type *nl_avro_unwrap(const nl_avro_type *type, int32_t *null_branch)

@@ -1,6 +1,6 @@
-/* iceberg/json.c - see json.h. Escapes are Jackson's: the two-letter ones, \u00XX for other control characters, and
+/* base/json.c - see json.h. Escapes are Jackson's: the two-letter ones, \u00XX for other control characters, and
  * everything else as UTF-8. */
-#include "iceberg/json.h"
+#include "base/json.h"
 
 #include "base/limits.h"
 
@@ -48,7 +48,7 @@ nl_status nl_json_parse(nl_arena *arena, nl_str text, nl_str path, const json_t 
     if (text.length > NL_JSON_BYTES_MAX) return nl_json_corrupt(path, "JSON of %zu bytes is over the limit", text.length);
     if (is_too_deep(text)) return nl_json_corrupt(path, "JSON is nested more than %u levels deep", NL_JSON_DEPTH_MAX);
     json_error_t error;
-    json_t *parsed = json_loadb(text.data ? text.data : "", text.length, JSON_ALLOW_NUL, &error);
+    json_t *parsed = json_loadb(text.data ? text.data : "", text.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (!parsed) {
         return NL_RAISE(NILAS_CORRUPT_FILE, NL_P_STR("path", path), NL_P_INT("offset", error.position > 0 ? error.position : 0),
                         NL_P("column", ""), NL_P("problem", error.text));

@@ -1,4 +1,4 @@
-/* iceberg/json.h - reading Iceberg's JSON with checks that name file and key, and writing it as Java's library does.
+/* base/json.h - reading JSON of files and requests with checks that name file and key, and writing it as Jackson does.
  *
  * Reading goes through jansson (integers are exact to 64 bits). Writing goes straight into a builder.
  */

@@ -150,7 +150,8 @@ static const char *decompress_lz4_block(nl_bytes in, uint8_t *out, size_t out_le
     return done >= 0 && (size_t)done == out_length ? NULL : bad_data;
 }
 
-static const char *decompress_lz4_frame(nl_codec_context *context, nl_bytes in, uint8_t *out, size_t out_length)
+/* At most `capacity` bytes; *is_short when the data wants more. */
+static const char *unpack_lz4_frame(nl_codec_context *context, nl_bytes in, uint8_t *out, size_t capacity, size_t *out_length, bool *is_short)
 {
     if (context->frame_in == NULL && LZ4F_isError(LZ4F_createDecompressionContext(&context->frame_in, LZ4F_VERSION)))
         return no_memory;
@@ -158,13 +159,30 @@ static const char *decompress_lz4_frame(nl_codec_context *context, nl_bytes in, 
     size_t done = 0;
     while (in.length > 0) {
         size_t consumed = in.length;
-        size_t produced = out_length - done;
+        size_t produced = capacity - done;
         const size_t hint = LZ4F_decompress(context->frame_in, out + done, &produced, in.data, &consumed, NULL);
         if (LZ4F_isError(hint)) return bad_data;
-        if (consumed == 0 && produced == 0) return bad_data;
+        if (consumed == 0 && produced == 0) {
+            *is_short = done == capacity;
+            return bad_data;
+        }
         done += produced;
         in = (nl_bytes){in.data + consumed, in.length - consumed};
+        if (in.length == 0 && hint != 0) { /* all is read but the frame goes on: its rest waits for room, or is missing */
+            *is_short = done == capacity;
+            return bad_data;
+        }
     }
+    *out_length = done;
+    return NULL;
+}
+
+static const char *decompress_lz4_frame(nl_codec_context *context, nl_bytes in, uint8_t *out, size_t out_length)
+{
+    size_t done = 0;
+    bool is_short = false;
+    const char *problem = unpack_lz4_frame(context, in, out, out_length, &done, &is_short);
+    if (problem) return problem;
     return done == out_length ? NULL : short_output;
 }
 
@@ -278,6 +296,7 @@ static const char *decompress_into(nl_codec_context *context, nl_codec codec, nl
         *is_short = true; /* the one-shot call does not tell; the limit ends the attempts */
         return bad_data;
     }
+    if (codec == NL_CODEC_LZ4_FRAME) return unpack_lz4_frame(context, in, out, capacity, out_length, is_short);
     return "this codec needs the size to be announced";
 }
 

@@ -168,8 +168,8 @@ nl_status nl_puffin_read_footer(nl_file *file, nl_memory *memory, nl_arena *aren
     nl_buffer *plain = NULL;
     nl_puffin made = {0};
     nl_status status;
+    NL_GO(find_footer(file, memory, &found)); /* which looks at the size first */
     NL_GO(check_start(file));
-    NL_GO(find_footer(file, memory, &found));
     if (found.flags & ~FLAG_COMPRESSED)
         NL_GO(NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The Puffin file " NL_STR_FMT " has unknown flags (%08x)", NL_STR_ARG(nl_file_path(file)), found.flags));
     nl_bytes payload = found.payload;

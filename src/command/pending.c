@@ -21,10 +21,3 @@ nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *stateme
     (void)command, (void)statement;
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not run this SHOW statement yet");
 }
-
-nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_iceberg_read *read, const nl_table **source, bool *is_known)
-{
-    (void)table, (void)name, (void)read, (void)source;
-    *is_known = false;
-    return NULL;
-}

@@ -1,18 +1,176 @@
-/* PIVOT and UNPIVOT. */
+/* PIVOT: one conditional aggregate for each value; null where a group has no row of the value. */
 #include "plan/analyzer/analyzer.h"
+
+typedef struct pivoting {
+    nl_env *env;
+    nl_arena *arena;
+    nl_scope scope;
+    const nl_ast_relation *relation;
+    const nl_logical *input;
+    const nl_expr **columns; /* FOR (a, b) */
+    uint32_t column_count;
+    const nl_expr **aggregates;
+    nl_str *aggregate_names;
+    uint32_t aggregate_count;
+} pivoting;
+
+static nl_status resolve_aggregates(pivoting *p)
+{
+    const nl_ast_exprs *list = &p->relation->pivot.aggregates;
+    p->aggregate_count = list->count;
+    p->aggregates = NL_NEW_ARRAY(p->arena, const nl_expr *, list->count + 1);
+    p->aggregate_names = NL_NEW_ARRAY(p->arena, nl_str, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const nl_ast_expr *ast = list->items[i];
+        const bool has_alias = ast->kind == NL_AST_EXPR_ALIAS;
+        NL_TRY(nl_resolve_expr(&p->scope, has_alias ? ast->alias.input : ast, &p->aggregates[i]));
+        p->aggregate_names[i] = has_alias ? ast->alias.names.items[0].text : nl_expr_pretty_str(p->arena, p->aggregates[i]);
+        if (nl_expr_has(p->aggregates[i], NL_EXPR_AGGREGATE)) continue;
+        return nl_sql_at(NL_RAISE(_LEGACY_ERROR_TEMP_1006, NL_P_STR("sql", nl_expr_pretty_str(p->arena, p->aggregates[i]))), p->env->text,
+                         ast->range, false);
+    }
+    return NULL;
+}
+
+static nl_status resolve_columns(pivoting *p)
+{
+    const nl_ast_idents *names = &p->relation->pivot.columns;
+    p->column_count = names->count;
+    p->columns = NL_NEW_ARRAY(p->arena, const nl_expr *, names->count + 1);
+    for (uint32_t i = 0; i < names->count; i++)
+        NL_TRY(nl_sql_at(nl_resolve_name(&p->scope, &names->items[i].text, 1, names->items[i].range, &p->columns[i]), p->env->text,
+                         names->items[i].range, false));
+    return NULL;
+}
+
+/* The columns that neither the aggregates nor FOR mention are the groups. */
+static bool is_mentioned(const pivoting *p, nl_column_id id)
+{
+    nl_list ids = {0};
+    for (uint32_t i = 0; i < p->aggregate_count; i++) nl_expr_columns(p->arena, p->aggregates[i], &ids);
+    for (uint32_t i = 0; i < p->column_count; i++) nl_expr_columns(p->arena, p->columns[i], &ids);
+    for (uint32_t i = 0; i < ids.count; i++)
+        if ((uintptr_t)ids.items[i] == id) return true;
+    return false;
+}
+
+static nl_str value_text(pivoting *p, const nl_value *value)
+{
+    if (value->is_null) return NL_STR("null");
+    nl_builder out;
+    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
+    const nl_text_options options = {.style = NL_TEXT_CAST, .zone = nl_scope_confs(&p->scope)->zone};
+    nl_value_append_text(value, &options, &out);
+    const nl_str text = nl_arena_str(p->arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
+}
+
+/* The condition for one value, and the name its columns begin with. */
+static nl_status value_condition(pivoting *p, const nl_ast_pivot_value *written, const nl_expr **condition, nl_str *name)
+{
+    const bool is_row = written->value->kind == NL_AST_EXPR_ROW && p->column_count > 1;
+    nl_str *texts = NL_NEW_ARRAY(p->arena, nl_str, p->column_count + 1);
+    if (is_row && written->value->row.count != p->column_count)
+        return NL_RAISE(PIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P("value", "a row"), NL_P("valueType", "struct"), NL_P("pivotType", "struct"));
+    *condition = NULL;
+    for (uint32_t i = 0; i < p->column_count; i++) {
+        const nl_expr *sides[2] = {p->columns[i], NULL};
+        const nl_value *value = NULL;
+        const nl_expr *equal = NULL;
+        NL_TRY(nl_resolve_expr(&p->scope, is_row ? written->value->row.items[i] : written->value, &sides[1]));
+        NL_TRY(nl_fold(&p->scope, sides[1], &value));
+        if (!value)
+            return nl_sql_at(NL_RAISE(NON_LITERAL_PIVOT_VALUES, NL_P_STR("expression", nl_quote_expr(p->arena, sides[1]))), p->env->text,
+                             written->value->range, false);
+        texts[i] = value_text(p, value);
+        NL_TRY(nl_call_function(&p->scope, NL_STR("<=>"), sides, 2, &equal));
+        *condition = nl_expr_and(p->arena, *condition, equal);
+    }
+    const nl_str list = nl_join_texts(p->arena, texts, p->column_count, is_row ? ", " : "");
+    *name = written->name.text.data ? written->name.text : is_row ? nl_arena_f(p->arena, "{" NL_STR_FMT "}", NL_STR_ARG(list)) : list;
+    return NULL;
+}
+
+static nl_status add_filter(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
+{
+    *result = expr;
+    if (expr->kind != NL_EXPR_AGGREGATE) return NULL;
+    nl_expr *copy = NL_NEW(arena, nl_expr);
+    *copy = *expr;
+    copy->filter = nl_expr_and(arena, expr->filter, context);
+    *result = copy;
+    return NULL;
+}
+
+/* CASE WHEN count(1) FILTER (condition) > 0 THEN aggregate FILTER (condition) END */
+static nl_status conditional(pivoting *p, const nl_expr *aggregate, const nl_expr *condition, const nl_expr **result)
+{
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    const nl_value zero = nl_value_int(nl_type_bigint(), 0);
+    const nl_expr *arg = nl_expr_literal(p->arena, &one);
+    const nl_bound_function *bound = NULL;
+    const nl_expr **cast = NL_NEW_ARRAY(p->arena, const nl_expr *, 1);
+    NL_TRY(nl_bind_function(&p->scope, NL_STR("count"), &arg, 1, (nl_bind_flags){0}, &bound, cast));
+    nl_expr *count = nl_expr_new(p->arena, NL_EXPR_AGGREGATE, bound->result_type, cast, 1);
+    count->call = bound;
+    count->filter = condition;
+    const nl_expr *const sides[] = {count, nl_expr_literal(p->arena, &zero)};
+    const nl_expr *has_rows = NULL;
+    NL_TRY(nl_call_function(&p->scope, NL_STR(">"), sides, 2, &has_rows));
+    const nl_expr *filtered = NULL;
+    NL_TRY(nl_expr_rewrite(p->arena, aggregate, add_filter, NL_UNCONST(condition), &filtered));
+    const nl_value null = nl_value_null(filtered->type);
+    *result = nl_expr_if(p->arena, has_rows, filtered, nl_expr_literal(p->arena, &null));
+    return NULL;
+}
+
+static nl_status pivot_values(pivoting *p, nl_aggregation *aggregation, nl_items *items)
+{
+    for (uint32_t v = 0; v < p->relation->pivot.value_count; v++) {
+        const nl_expr *condition = NULL;
+        nl_str name = {0};
+        NL_TRY(value_condition(p, &p->relation->pivot.values[v], &condition, &name));
+        for (uint32_t a = 0; a < p->aggregate_count; a++) {
+            nl_item item = {.id = nl_plan_new_id(p->env->context), .name = name};
+            if (p->aggregate_count > 1)
+                item.name = nl_arena_f(p->arena, NL_STR_FMT "_" NL_STR_FMT, NL_STR_ARG(name), NL_STR_ARG(p->aggregate_names[a]));
+            NL_TRY(conditional(p, p->aggregates[a], condition, &item.expr));
+            NL_TRY(nl_aggregation_rewrite(aggregation, item.expr, &item.expr));
+            nl_items_add(p->arena, items, item);
+        }
+    }
+    return NULL;
+}
+
+static nl_status pivot(pivoting *p, const nl_logical **plan)
+{
+    NL_TRY(resolve_aggregates(p));
+    NL_TRY(resolve_columns(p));
+    const nl_expr **keys = NL_NEW_ARRAY(p->arena, const nl_expr *, p->input->column_count + 1);
+    nl_items items = {0};
+    uint32_t key_count = 0;
+    for (uint32_t i = 0; i < p->input->column_count; i++) {
+        const nl_column *column = &p->input->columns[i];
+        if (column->is_hidden || is_mentioned(p, column->id)) continue;
+        keys[key_count] = nl_column_ref(p->arena, column);
+        nl_items_add(p->arena, &items, (nl_item){.expr = keys[key_count++], .name = column->name, .id = column->id, .is_plain = true});
+    }
+    const nl_grouping grouping = {.keys = keys, .key_count = key_count, .is_grouped = true};
+    nl_aggregation aggregation;
+    nl_aggregation_start(&aggregation, &p->scope, &grouping, p->scope.sets[0]);
+    NL_TRY(pivot_values(p, &aggregation, &items));
+    const nl_expr **exprs = NL_NEW_ARRAY(p->arena, const nl_expr *, items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) exprs[i] = items.list[i].expr;
+    const nl_logical *grouped = nl_aggregation_plan(&aggregation, p->input);
+    *plan = nl_logical_project(p->arena, grouped, nl_items_columns(p->arena, &items), exprs, items.count);
+    return NULL;
+}
 
 nl_status nl_analyze_pivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
 {
-    (void)env, (void)outer, (void)relation, (void)plan;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "PIVOT is not supported yet.");
-}
-nl_status nl_analyze_unpivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
-{
-    (void)env, (void)outer, (void)relation, (void)plan;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "UNPIVOT is not supported yet.");
-}
-nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe, const nl_logical **plan)
-{
-    (void)env, (void)outer, (void)pipe, (void)plan;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "|> is not supported yet.");
+    pivoting p = {.env = env, .arena = env->context->arena, .relation = relation};
+    NL_TRY(nl_analyze_relation(env, outer, relation->pivot.input, &p.input));
+    nl_scope_over(&p.scope, env, outer, p.input, NL_CLAUSE_OTHER);
+    return nl_sql_at(pivot(&p, plan), env->text, relation->range, false);
 }

@@ -1,0 +1,205 @@
+/* Pipe operators: each takes the rows that come from its left. Most are a SELECT over them. */
+#include "plan/analyzer/analyzer.h"
+
+typedef struct piping {
+    nl_env env; /* pipe_input is the left side */
+    nl_scope *outer;
+    const nl_ast_pipe *pipe;
+    nl_ast_term term;         /* for ranges */
+    nl_ast_relation relation; /* NL_AST_RELATION_PIPE */
+} piping;
+
+static nl_status select_over(piping *p, nl_ast_select *select, const nl_logical **plan)
+{
+    select->from = &p->relation;
+    return nl_analyze_select(&p->env, p->outer, &p->term, select, NULL, plan);
+}
+
+static void add_expr(nl_arena *arena, nl_ast_exprs *list, nl_ast_expr *expr)
+{
+    nl_ast_expr **items = NL_NEW_ARRAY(arena, nl_ast_expr *, list->count + 1);
+    if (list->count) memcpy(items, list->items, list->count * sizeof *items);
+    items[list->count++] = expr;
+    list->items = items;
+}
+
+static nl_ast_expr *star(piping *p)
+{
+    nl_ast_expr *expr = NL_NEW(p->env.context->arena, nl_ast_expr);
+    expr->kind = NL_AST_EXPR_STAR;
+    expr->range = p->pipe->operator_range;
+    return expr;
+}
+
+static nl_status refuse_aggregates(piping *p, const nl_ast_exprs *exprs, const char *clause)
+{
+    nl_scope scope;
+    nl_scope_over(&scope, &p->env, p->outer, p->env.pipe_input, NL_CLAUSE_OTHER);
+    for (uint32_t i = 0; i < exprs->count; i++) {
+        const nl_ast_expr *ast = exprs->items[i]->kind == NL_AST_EXPR_ALIAS ? exprs->items[i]->alias.input : exprs->items[i];
+        if (ast->kind != NL_AST_EXPR_CALL || ast->call.over) continue;
+        const nl_expr *expr = NULL;
+        nl_status status = nl_resolve_expr(&scope, ast, &expr);
+        if (status) { /* lateral aliases and the like are resolved, and blamed, with the whole list */
+            nl_error_free(status);
+            continue;
+        }
+        if (!nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
+        return nl_sql_at(NL_RAISE(PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION, NL_P_STR("expr", nl_expr_pretty_str(p->env.context->arena, expr)),
+                                  NL_P("clause", clause)),
+                         p->env.text, ast->range, false);
+    }
+    return NULL;
+}
+
+static nl_status pipe_select(piping *p, const nl_logical **plan)
+{
+    nl_ast_select select = *p->pipe->select;
+    NL_TRY(refuse_aggregates(p, &select.items, "SELECT"));
+    return select_over(p, &select, plan);
+}
+
+static nl_status pipe_extend(piping *p, const nl_logical **plan)
+{
+    nl_ast_select select = {0};
+    NL_TRY(refuse_aggregates(p, &p->pipe->exprs, "EXTEND"));
+    add_expr(p->env.context->arena, &select.items, star(p));
+    for (uint32_t i = 0; i < p->pipe->exprs.count; i++) add_expr(p->env.context->arena, &select.items, p->pipe->exprs.items[i]);
+    select.windows = p->pipe->windows;
+    return select_over(p, &select, plan);
+}
+
+/* One assignment after the other: a later one sees the earlier ones' values. */
+static nl_status pipe_set(piping *p, const nl_logical **plan)
+{
+    nl_arena *arena = p->env.context->arena;
+    const nl_logical *current = p->env.pipe_input;
+    for (uint32_t a = 0; a < p->pipe->assignments.count; a++) {
+        const nl_ast_assignment *assignment = &p->pipe->assignments.items[a];
+        nl_scope scope;
+        nl_scope_over(&scope, &p->env, p->outer, current, NL_CLAUSE_SELECT);
+        const nl_str *parts = NULL;
+        uint32_t count = 0;
+        const nl_column *target = NULL;
+        uint32_t matched = 0;
+        NL_TRY(nl_name_parts(&scope, &assignment->target, &parts, &count));
+        NL_TRY(nl_find_column(&scope, scope.sets[0], parts, count, &target, &matched));
+        if (!target) return nl_sql_at(nl_raise_unresolved(&scope, parts, count), p->env.text, assignment->range, false);
+        const nl_expr *value = NULL;
+        NL_TRY(nl_resolve_expr(&scope, assignment->value, &value));
+        nl_column *columns = NL_NEW_ARRAY(arena, nl_column, current->column_count + 1);
+        const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, current->column_count + 1);
+        for (uint32_t i = 0; i < current->column_count; i++) {
+            columns[i] = current->columns[i];
+            exprs[i] = nl_column_ref(arena, &columns[i]);
+            if (&current->columns[i] != target) continue;
+            exprs[i] = value;
+            columns[i] = (nl_column){.id = nl_plan_new_id(p->env.context), .name = target->name, .type = value->type, .is_nullable = value->is_nullable};
+        }
+        current = nl_logical_project(arena, current, columns, exprs, current->column_count);
+    }
+    *plan = current;
+    return NULL;
+}
+
+static nl_status pipe_drop(piping *p, const nl_logical **plan)
+{
+    nl_arena *arena = p->env.context->arena;
+    nl_ast_expr *all = star(p);
+    nl_ast_name *names = NL_NEW_ARRAY(arena, nl_ast_name, p->pipe->names.count + 1);
+    for (uint32_t i = 0; i < p->pipe->names.count; i++)
+        names[i] = (nl_ast_name){.parts = &p->pipe->names.items[i], .count = 1, .range = p->pipe->names.items[i].range};
+    all->star.except = (nl_ast_names){names, p->pipe->names.count};
+    all->star.has_except = true;
+    nl_ast_select select = {0};
+    add_expr(arena, &select.items, all);
+    return select_over(p, &select, plan);
+}
+
+static nl_status pipe_where(piping *p, const nl_logical **plan)
+{
+    nl_scope scope;
+    const nl_expr *condition = NULL;
+    nl_scope_over(&scope, &p->env, p->outer, p->env.pipe_input, NL_CLAUSE_WHERE);
+    scope.windows = &p->pipe->windows;
+    NL_TRY(nl_resolve_condition(&scope, p->pipe->condition, &condition));
+    if (nl_expr_has(condition, NL_EXPR_AGGREGATE))
+        return nl_sql_at(NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(p->env.context->arena, condition)),
+                                  NL_P("expressionList", "aggregate functions")),
+                         p->env.text, p->pipe->condition->range, false);
+    *plan = nl_logical_filter(p->env.context->arena, p->env.pipe_input, condition);
+    return NULL;
+}
+
+/* Grouping expressions come first, then the aggregates. */
+static nl_status pipe_aggregate(piping *p, const nl_logical **plan)
+{
+    nl_arena *arena = p->env.context->arena;
+    nl_ast_select select = {0};
+    if (p->pipe->group_by) {
+        const nl_ast_groupings *groups = &p->pipe->group_by->items;
+        for (uint32_t i = 0; i < groups->count; i++)
+            if (groups->items[i]->kind == NL_AST_GROUP_EXPRESSION) add_expr(arena, &select.items, groups->items[i]->expr);
+        select.group_by = p->pipe->group_by;
+    }
+    for (uint32_t i = 0; i < p->pipe->exprs.count; i++) add_expr(arena, &select.items, p->pipe->exprs.items[i]);
+    return select_over(p, &select, plan);
+}
+
+static nl_status apply(piping *p, const nl_logical **plan)
+{
+    const nl_logical *right = NULL;
+    switch (p->pipe->kind) {
+    case NL_AST_PIPE_SELECT:
+        return pipe_select(p, plan);
+    case NL_AST_PIPE_EXTEND:
+        return pipe_extend(p, plan);
+    case NL_AST_PIPE_SET:
+        return pipe_set(p, plan);
+    case NL_AST_PIPE_DROP:
+        return pipe_drop(p, plan);
+    case NL_AST_PIPE_AS:
+        return nl_alias_plan(&p->env, p->env.pipe_input, &p->pipe->alias.text, 1, NULL, p->pipe->operator_range, plan);
+    case NL_AST_PIPE_WHERE:
+        return pipe_where(p, plan);
+    case NL_AST_PIPE_RELATION:
+        return nl_analyze_relation(&p->env, p->outer, p->pipe->relation, plan);
+    case NL_AST_PIPE_SET_OPERATION: {
+        nl_env env = p->env;
+        env.pipe_input = NULL;
+        NL_TRY(nl_analyze_term(&env, p->outer, p->pipe->right, NULL, &right));
+        return nl_make_set(&p->env, p->pipe->operator_range, p->pipe->set_operator, p->pipe->quantifier, p->env.pipe_input, right, plan);
+    }
+    case NL_AST_PIPE_ORGANIZE: {
+        nl_scope scope;
+        nl_scope_over(&scope, &p->env, p->outer, p->env.pipe_input, NL_CLAUSE_ORDER_BY);
+        return nl_apply_organization(&scope, &p->pipe->organization, p->env.pipe_input, plan);
+    }
+    case NL_AST_PIPE_AGGREGATE:
+        return pipe_aggregate(p, plan);
+    }
+    return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown pipe operator"));
+}
+
+/* a |> b |> c … leans to the left: walked with a loop, however long. */
+nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe, const nl_logical **plan)
+{
+    nl_list chain = {0};
+    const nl_ast_term *leftmost = NULL;
+    for (const nl_ast_pipe *at = pipe; at; at = leftmost->kind == NL_AST_TERM_PIPE ? leftmost->pipe : NULL) {
+        nl_list_add(env->context->arena, &chain, NL_UNCONST(at));
+        leftmost = at->left;
+    }
+    const nl_logical *current = NULL;
+    NL_TRY(nl_analyze_term(env, outer, leftmost, NULL, &current));
+    for (uint32_t i = chain.count; i-- > 0;) {
+        const nl_ast_pipe *step = chain.items[i];
+        piping p = {.env = *env, .outer = outer, .pipe = step};
+        p.env.pipe_input = current;
+        p.term = (nl_ast_term){.kind = NL_AST_TERM_PIPE, .range = step->operator_range};
+        p.relation = (nl_ast_relation){.kind = NL_AST_RELATION_PIPE, .range = step->operator_range};
+        NL_TRY(nl_sql_at(apply(&p, &current), env->text, step->operator_range, false));
+    }
+    *plan = current;
+    return NULL;
+}

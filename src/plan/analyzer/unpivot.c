@@ -1,0 +1,142 @@
+/* UNPIVOT: every input row meets the numbers 1 … n; CASE picks the n-th column's name and values. */
+#include "plan/analyzer/analyzer.h"
+
+#include "function/coercion.h"
+
+typedef struct unpivoting {
+    nl_env *env;
+    nl_arena *arena;
+    nl_scope scope;
+    const nl_ast_relation *relation;
+    const nl_logical *input;
+    const nl_expr **cells; /* column_count rows of value_count cells */
+    nl_str *names;
+    uint32_t row_count, value_count;
+} unpivoting;
+
+static nl_status resolve_cells(unpivoting *u)
+{
+    u->row_count = u->relation->unpivot.column_count;
+    u->value_count = u->relation->unpivot.values.count;
+    u->cells = NL_NEW_ARRAY(u->arena, const nl_expr *, (size_t)u->row_count * u->value_count + 1);
+    u->names = NL_NEW_ARRAY(u->arena, nl_str, u->row_count + 1);
+    for (uint32_t r = 0; r < u->row_count; r++) {
+        const nl_ast_unpivot_column *written = &u->relation->unpivot.columns[r];
+        if (written->columns.count != u->value_count)
+            return NL_RAISE(UNPIVOT_VALUE_SIZE_MISMATCH, NL_P_INT("names", u->value_count));
+        nl_str *texts = NL_NEW_ARRAY(u->arena, nl_str, u->value_count + 1);
+        for (uint32_t v = 0; v < u->value_count; v++) {
+            const nl_str *parts = NULL;
+            uint32_t count = 0;
+            NL_TRY(nl_name_parts(&u->scope, &written->columns.items[v], &parts, &count));
+            NL_TRY(nl_sql_at(nl_resolve_name(&u->scope, parts, count, written->columns.items[v].range, &u->cells[r * u->value_count + v]),
+                             u->env->text, written->columns.items[v].range, false));
+            texts[v] = parts[count - 1];
+        }
+        u->names[r] = written->name.text.data ? written->name.text : nl_join_texts(u->arena, texts, u->value_count, "_");
+    }
+    return NULL;
+}
+
+static nl_status value_type(unpivoting *u, uint32_t v, const nl_type **type)
+{
+    *type = u->cells[v]->type;
+    for (uint32_t r = 1; r < u->row_count; r++) {
+        *type = nl_common_type(u->arena, *type, u->cells[r * u->value_count + v]->type, nl_scope_confs(&u->scope)->is_ansi);
+        if (!*type) return NL_RAISE(UNPIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P("types", "different types"));
+    }
+    return NULL;
+}
+
+static bool is_cell(const unpivoting *u, nl_column_id id)
+{
+    for (uint32_t i = 0; i < u->row_count * u->value_count; i++)
+        if (u->cells[i]->kind == NL_EXPR_COLUMN && u->cells[i]->column == id) return true;
+    return false;
+}
+
+static const nl_logical *numbers(unpivoting *u)
+{
+    nl_logical *range = nl_logical_new(u->arena, NL_PLAN_RANGE, NULL, 0);
+    nl_column *column = NL_NEW(u->arena, nl_column);
+    *column = (nl_column){.id = nl_plan_new_id(u->env->context), .name = NL_STR("n"), .type = nl_type_bigint()};
+    range->columns = column;
+    range->column_count = 1;
+    range->range.stop = u->row_count;
+    range->range.step = 1;
+    return range;
+}
+
+/* CASE n WHEN 0 THEN choices[0] WHEN 1 … END */
+static nl_status choose(unpivoting *u, const nl_expr *number, const nl_expr *const *choices, const nl_expr **result)
+{
+    const nl_expr **parts = NL_NEW_ARRAY(u->arena, const nl_expr *, 2 * u->row_count + 1);
+    bool is_nullable = false;
+    for (uint32_t r = 0; r < u->row_count; r++) {
+        const nl_value place = nl_value_int(nl_type_bigint(), r);
+        const nl_expr *const sides[] = {number, nl_expr_literal(u->arena, &place)};
+        NL_TRY(nl_call_function(&u->scope, NL_STR("="), sides, 2, &parts[2 * r]));
+        parts[2 * r + 1] = choices[r];
+        is_nullable = is_nullable || choices[r]->is_nullable;
+    }
+    nl_expr *expr = nl_expr_new(u->arena, NL_EXPR_CASE, choices[0]->type, parts, 2 * u->row_count);
+    expr->is_nullable = is_nullable;
+    *result = expr;
+    return NULL;
+}
+
+static nl_status add_chosen(unpivoting *u, nl_items *items, nl_str name, const nl_expr *number, const nl_expr *const *choices)
+{
+    nl_item item = {.name = name, .id = nl_plan_new_id(u->env->context)};
+    NL_TRY(choose(u, number, choices, &item.expr));
+    nl_items_add(u->arena, items, item);
+    return NULL;
+}
+
+static nl_status unpivot(unpivoting *u, const nl_logical **plan)
+{
+    NL_TRY(resolve_cells(u));
+    const nl_logical *rows = numbers(u);
+    const nl_logical *joined = nl_logical_join(u->arena, NL_JOIN_CROSS, u->input, rows, NULL);
+    const nl_expr *number = nl_column_ref(u->arena, &rows->columns[0]);
+    const nl_expr **choices = NL_NEW_ARRAY(u->arena, const nl_expr *, u->row_count + 1);
+    nl_items items = {0};
+    for (uint32_t i = 0; i < u->input->column_count; i++) {
+        const nl_column *column = &u->input->columns[i];
+        if (column->is_hidden || is_cell(u, column->id)) continue;
+        nl_items_add(u->arena, &items, (nl_item){.expr = nl_column_ref(u->arena, column), .name = column->name, .id = column->id, .is_plain = true,
+                                                 .qualifier = column->qualifier, .qualifier_count = column->qualifier_count});
+    }
+    for (uint32_t r = 0; r < u->row_count; r++) {
+        const nl_value name = nl_value_string(u->names[r]);
+        choices[r] = nl_expr_literal(u->arena, &name);
+    }
+    NL_TRY(add_chosen(u, &items, u->relation->unpivot.name.text, number, choices));
+    nl_list not_null = {0};
+    for (uint32_t v = 0; v < u->value_count; v++) {
+        const nl_type *type = NULL;
+        NL_TRY(value_type(u, v, &type));
+        for (uint32_t r = 0; r < u->row_count; r++)
+            choices[r] = nl_expr_cast(u->arena, u->cells[r * u->value_count + v], type, nl_scope_cast_mode(&u->scope));
+        NL_TRY(add_chosen(u, &items, u->relation->unpivot.values.items[v].text, number, choices));
+        nl_list_add(u->arena, &not_null, NL_UNCONST(items.list[items.count - 1].expr));
+    }
+    const nl_column *columns = nl_items_columns(u->arena, &items);
+    const nl_expr **exprs = NL_NEW_ARRAY(u->arena, const nl_expr *, items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) exprs[i] = items.list[i].expr;
+    *plan = nl_logical_project(u->arena, joined, columns, exprs, items.count);
+    if (u->relation->unpivot.is_including_nulls) return NULL;
+    const nl_expr *keeps = NULL;
+    for (uint32_t v = 0; v < u->value_count; v++)
+        keeps = nl_expr_or(u->arena, keeps, nl_expr_is_null(u->arena, nl_column_ref(u->arena, &columns[items.count - u->value_count + v]), true));
+    *plan = nl_logical_filter(u->arena, *plan, keeps);
+    return NULL;
+}
+
+nl_status nl_analyze_unpivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    unpivoting u = {.env = env, .arena = env->context->arena, .relation = relation};
+    NL_TRY(nl_analyze_relation(env, outer, relation->unpivot.input, &u.input));
+    nl_scope_over(&u.scope, env, outer, u.input, NL_CLAUSE_OTHER);
+    return nl_sql_at(unpivot(&u, plan), env->text, relation->range, false);
+}

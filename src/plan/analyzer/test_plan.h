@@ -33,13 +33,13 @@ static void test_append_text(const nl_table *table, nl_builder *out)
     nl_append_c(out, ((const test_table *)(const void *)table)->name);
 }
 
-static void test_free(nl_table *table)
+static void test_table_free(nl_table *table)
 {
     (void)table; /* lives in the session's array */
 }
 
 static const nl_table_ops test_table_ops = {
-    .kind = "test", .estimate = test_estimate, .append_text = test_append_text, .free = test_free};
+    .kind = "test", .estimate = test_estimate, .append_text = test_append_text, .free = test_table_free};
 
 static nl_status test_find_relation(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_time_travel *travel,
                                     const nl_str *in_namespace, uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found)
@@ -102,4 +102,20 @@ static inline const nl_logical *test_plan(test_session *session, const char *sql
     *error = nl_sql_parse(session->arena, nl_str_from(sql), NULL, &statement);
     if (!*error) *error = nl_analyze_query(&session->context, statement->query, &plan);
     return *error ? NULL : plan;
+}
+
+/* "a:int,b:string" */
+static inline nl_str test_schema(test_session *session, const nl_logical *plan)
+{
+    nl_builder out;
+    nl_builder_init(&out, 1u << 20);
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        if (i) nl_append_char(&out, ',');
+        nl_append(&out, plan->columns[i].name);
+        nl_append_char(&out, ':');
+        nl_append(&out, nl_type_name(session->arena, plan->columns[i].type));
+    }
+    const nl_str text = nl_arena_str(session->arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
 }

@@ -10,6 +10,7 @@ const nl_rule nl_rules[] = {
     {"push filters", nl_rule_push_filters, false},
     {"simplify expressions again", nl_rule_simplify, false},
     {"order joins", nl_rule_order_joins, false},
+    {"push semi joins", nl_rule_push_semi_joins, false},
     {"remove empty relations", nl_rule_remove_empty, false},
     {"prune columns", nl_rule_prune_columns, false},
     {"merge projections", nl_rule_merge_projects, false},

@@ -128,7 +128,10 @@ nl_status nl_column_builder_null(nl_column_builder *builder)
         for (uint32_t i = 0; i < builder->child_count; i++)
             NL_TRY(nl_column_builder_null(builder->children[i]));
     }
-    if (builder->value_size) memset(next_slot(builder), 0, builder->value_size);
+    if (builder->type->physical == NL_PHYS_LIST) /* the running offset, for truncation; zeroed when finished */
+        *(nl_list_view *)next_slot(builder) = (nl_list_view){builder->children[0]->length, 0};
+    else if (builder->value_size)
+        memset(next_slot(builder), 0, builder->value_size);
     nl_bit_clear(builder->validity->data, builder->length);
     builder->length++;
     builder->null_count++;
@@ -210,8 +213,7 @@ nl_status nl_column_builder_end_list(nl_column_builder *builder, uint32_t elemen
     NL_ASSERT(builder->type->physical == NL_PHYS_LIST);
     NL_ASSERT(element_count <= builder->children[0]->length);
     NL_TRY(reserve(builder));
-    uint32_t offset = element_count ? builder->children[0]->length - element_count : 0;
-    *(nl_list_view *)next_slot(builder) = (nl_list_view){offset, element_count};
+    *(nl_list_view *)next_slot(builder) = (nl_list_view){builder->children[0]->length - element_count, element_count};
     accept(builder);
     return NULL;
 }
@@ -224,6 +226,23 @@ nl_status nl_column_builder_end_struct(nl_column_builder *builder)
         NL_ASSERT(builder->children[i]->length == builder->length + 1);
     accept(builder);
     return NULL;
+}
+
+void nl_column_builder_truncate(nl_column_builder *builder, uint32_t length)
+{
+    NL_ASSERT(length <= builder->length);
+    if (builder->validity) {
+        uint32_t removed = builder->length - length;
+        builder->null_count -= removed - nl_bits_count(builder->validity->data, length, removed);
+    }
+    uint32_t child_length = length;
+    if (builder->type->physical == NL_PHYS_LIST) {
+        const nl_list_view *views = builder->values ? (const nl_list_view *)(const void *)builder->values->data : NULL;
+        child_length = length ? views[length - 1].offset + views[length - 1].length : 0;
+    }
+    for (uint32_t i = 0; i < builder->child_count; i++)
+        nl_column_builder_truncate(builder->children[i], child_length);
+    builder->length = length;
 }
 
 static nl_status append_items(nl_column_builder *builder, const nl_value *value)
@@ -310,7 +329,7 @@ static nl_status move_into(nl_column_builder *builder, nl_vector *made)
         builder->values = NULL;
     }
     made->length = builder->length;
-    if (builder->validity && !made->validity) {
+    if (builder->validity && builder->null_count && !made->validity) {
         made->validity_buffer = builder->validity;
         made->validity = builder->validity->data;
         made->null_count = builder->null_count;
@@ -318,6 +337,7 @@ static nl_status move_into(nl_column_builder *builder, nl_vector *made)
     }
     nl_buffer_release(builder->validity);
     builder->validity = NULL;
+    if (builder->type->physical == NL_PHYS_LIST) nl_vector_zero_nulls(made);
     made->heap = builder->heap;
     builder->heap = NULL;
     builder->length = builder->capacity = builder->null_count = 0;

@@ -54,6 +54,8 @@ NL_MUST_USE nl_status nl_column_builder_row(nl_column_builder *builder, const nl
 nl_column_builder *nl_column_builder_child(nl_column_builder *builder, uint32_t i);
 NL_MUST_USE nl_status nl_column_builder_end_list(nl_column_builder *builder, uint32_t element_count); /* the last n of the children */
 NL_MUST_USE nl_status nl_column_builder_end_struct(nl_column_builder *builder); /* every child has one row more */
+/* Takes the last rows back, elements of lists included, also those appended to children and not yet ended. */
+void nl_column_builder_truncate(nl_column_builder *builder, uint32_t length);
 NL_MUST_USE nl_status nl_column_builder_finish(nl_column_builder *builder, nl_vector *vector);
 
 /* Text of a value. The styles differ inside nested values and for binary and intervals. */

@@ -59,6 +59,35 @@ static void test_values_taken_out_and_put_back_are_the_rows(void **state)
     }
 }
 
+static void test_rows_are_taken_back(void **state)
+{
+    (void)state;
+    const nl_type *types[TEST_TYPES_MAX];
+    uint32_t type_count = test_types(arena, types);
+    for (uint32_t type = 0; type < type_count; type++) {
+        nl_vector source = test_vector(types[type], NL_FLAT, 100, 30);
+        nl_column_builder *builder;
+        nl_vector kept;
+        must(nl_column_builder_new(types[type], NULL, &builder));
+        for (uint32_t row = 0; row < 60; row++) {
+            must(nl_column_builder_row(builder, &source, row));
+            uint32_t length = nl_column_builder_length(builder);
+            for (uint32_t more = 0; more < row % 5; more++)
+                must(nl_column_builder_row(builder, &source, 60 + more));
+            nl_column_builder_truncate(builder, length);
+        }
+        must(nl_column_builder_finish(builder, &kept));
+        assert_int_equal(kept.length, 60);
+        for (uint32_t row = 0; row < 60; row++)
+            assert_true(nl_vector_row_equal(&source, row, &kept, row));
+        for (uint32_t i = 0; i < kept.child_count && types[type]->physical == NL_PHYS_LIST; i++)
+            assert_int_equal(kept.children[i].length, kept.children[0].length);
+        nl_column_builder_free(builder);
+        nl_vector_fini(&kept);
+        nl_vector_fini(&source);
+    }
+}
+
 static void test_values_order_as_rows_do(void **state)
 {
     (void)state;
@@ -126,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_values_taken_out_and_put_back_are_the_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rows_are_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_values_order_as_rows_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_constant_holds_its_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_decimals_compare_across_scales, set_up, tear_down),

@@ -85,6 +85,7 @@ nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *a
     const nl_bound_function *bound = NULL;
     const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
     NL_TRY(nl_bind_function(scope, name, args, count, (nl_bind_flags){0}, &bound, cast));
+    if (!bound->kernel) return raise_unknown(scope, name); /* a syntax that has a row for its documentation only */
     *result = nl_expr_with_pretty(arena, nl_expr_call(arena, bound, cast, count), nl_pretty_call(scope, name, args, count));
     return NULL;
 }

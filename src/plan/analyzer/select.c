@@ -212,6 +212,19 @@ static nl_status rewrite_one(selection *s, nl_aggregation *a, const nl_expr **ex
     return nl_sql_at(nl_aggregation_rewrite(a, *expr, expr), s->env->text, place_of(s, *expr), false);
 }
 
+/* A column that the aggregation has swallowed is unknown to ORDER BY: Spark proposes the list's names. */
+static nl_status rewrite_order(selection *s, nl_aggregation *a, const nl_expr **expr)
+{
+    const nl_expr *written = *expr;
+    nl_status status = rewrite_one(s, a, expr);
+    if (!status || written->kind != NL_EXPR_COLUMN) return status;
+    nl_error_free(status);
+    nl_scope scope;
+    over_items(s, NL_CLAUSE_ORDER_BY, &scope);
+    const nl_ast_range place = {.start = written->span.start, .stop = written->span.stop};
+    return nl_sql_at(nl_raise_unresolved(&scope, &written->name, 1), s->env->text, place, false);
+}
+
 static nl_status rewrite_generators(selection *s, nl_aggregation *a)
 {
     for (uint32_t g = 0; g < s->generators.count; g++) {
@@ -239,7 +252,7 @@ static nl_status aggregate(selection *s)
     nl_aggregation_start(&a, &s->scope, &s->grouping, s->input);
     for (uint32_t i = 0; i < s->items.count; i++) NL_TRY(rewrite_one(s, &a, &s->items.list[i].expr));
     if (s->having) NL_TRY(rewrite_one(s, &a, &s->having));
-    for (uint32_t i = 0; i < s->order_count; i++) NL_TRY(rewrite_one(s, &a, &s->order[i].expr));
+    for (uint32_t i = 0; i < s->order_count; i++) NL_TRY(rewrite_order(s, &a, &s->order[i].expr));
     NL_TRY(rewrite_generators(s, &a));
     s->plan = nl_aggregation_plan(&a, s->plan);
     s->plan = nl_logical_filter(s->arena, s->plan, s->having);

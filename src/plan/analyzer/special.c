@@ -176,6 +176,8 @@ typedef enum special {
     SPECIAL_DECODE,
     SPECIAL_WHEN,
     SPECIAL_NOT,
+    SPECIAL_AND,
+    SPECIAL_OR,
     SPECIAL_EQUAL_NULL
 } special;
 
@@ -192,7 +194,8 @@ static bool find_special(nl_str name, uint32_t count, special *which)
                  {"isnull", 1, 1, SPECIAL_ISNULL},             {"isnotnull", 1, 1, SPECIAL_ISNOTNULL},
                  {"between", 3, 3, SPECIAL_BETWEEN},           {"decode", 3, INT32_MAX, SPECIAL_DECODE},
                  {"when", 2, INT32_MAX, SPECIAL_WHEN},         {"not", 1, 1, SPECIAL_NOT},
-                 {"equal_null", 2, 2, SPECIAL_EQUAL_NULL},     {"!", 1, 1, SPECIAL_NOT}};
+                 {"equal_null", 2, 2, SPECIAL_EQUAL_NULL},     {"!", 1, 1, SPECIAL_NOT},
+                 {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR}};
     for (size_t i = 0; i < NL_COUNT(names); i++) {
         if (!nl_str_is_nocase(name, names[i].name)) continue;
         *which = names[i].which;
@@ -208,6 +211,16 @@ static nl_status make_not(nl_scope *scope, const nl_expr *input, const nl_expr *
     const nl_expr *shown = with_pretty(scope, nl_expr_not(arena, input), NL_STR("!"), &input, 1);
     NL_TRY(check_condition(scope, shown, input, 0, &typed));
     *result = with_pretty(scope, nl_expr_not(arena, typed), NL_STR("!"), &input, 1);
+    return NULL;
+}
+
+static nl_status make_connected(nl_scope *scope, bool is_and, nl_str name, const nl_expr *const *args, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *shown = with_pretty(scope, nl_expr_and(arena, args[0], args[1]), name, args, 2);
+    const nl_expr *sides[2] = {0};
+    for (uint32_t i = 0; i < 2; i++) NL_TRY(check_condition(scope, shown, args[i], i, &sides[i]));
+    *result = is_and ? nl_expr_and(arena, sides[0], sides[1]) : nl_expr_or(arena, sides[0], sides[1]);
     return NULL;
 }
 
@@ -240,6 +253,9 @@ static nl_status make_special(nl_scope *scope, special which, nl_str name, const
         return nl_make_case(scope, args, count, NULL, result);
     case SPECIAL_NOT:
         return make_not(scope, args[0], result);
+    case SPECIAL_AND:
+    case SPECIAL_OR:
+        return make_connected(scope, which == SPECIAL_AND, name, args, result);
     case SPECIAL_EQUAL_NULL:
         return nl_call_function(scope, NL_STR("<=>"), args, count, result);
     }

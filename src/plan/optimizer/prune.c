@@ -12,7 +12,7 @@ static nl_id_set copy_set(pruner *p, const nl_id_set *set)
 {
     nl_id_set copy = {.arena = p->arena, .word_count = set->word_count};
     copy.words = NL_NEW_ARRAY(p->arena, uint64_t, set->word_count + 1);
-    if (set->word_count) memcpy(copy.words, set->words, set->word_count * sizeof *copy.words);
+    if (set->word_count) nl_copy_items(copy.words, set->words, set->word_count * sizeof *copy.words);
     return copy;
 }
 
@@ -32,8 +32,8 @@ static const nl_logical *over_child(pruner *p, const nl_logical *plan, const nl_
         return copy;
     }
     nl_column *columns = NL_NEW_ARRAY(p->arena, nl_column, child->column_count + made_count);
-    if (child->column_count) memcpy(columns, child->columns, child->column_count * sizeof *columns);
-    memcpy(columns + child->column_count, made, made_count * sizeof *columns);
+    if (child->column_count) nl_copy_items(columns, child->columns, child->column_count * sizeof *columns);
+    nl_copy_items(columns + child->column_count, made, made_count * sizeof *columns);
     copy->columns = columns;
     copy->column_count = child->column_count + made_count;
     return copy;
@@ -97,7 +97,7 @@ static nl_status prune_aggregate(pruner *p, const nl_logical *plan, const nl_id_
     nl_column *columns = NL_NEW_ARRAY(p->arena, nl_column, plan->column_count + 1);
     const nl_expr **calls = NL_NEW_ARRAY(p->arena, const nl_expr *, plan->aggregate.aggregate_count + 1);
     nl_id_set below = {.arena = p->arena};
-    if (keys) memcpy(columns, plan->columns, keys * sizeof *columns);
+    if (keys) nl_copy_items(columns, plan->columns, keys * sizeof *columns);
     for (uint32_t i = 0; i < keys; i++) nl_id_set_add_expr(&below, plan->aggregate.keys[i]);
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->aggregate.aggregate_count; i++) {
@@ -127,12 +127,13 @@ static nl_status prune_join(pruner *p, const nl_logical *plan, const nl_id_set *
     NL_TRY(prune(p, plan->children[0], &below, &children[0]));
     NL_TRY(prune(p, plan->children[1], &below, &children[1]));
     if (plan->join.kind == NL_JOIN_MARK) {
-        const nl_logical *const sides[] = {children[0], children[1]};
-        nl_logical *copy = NL_UNCONST(over_child(p, plan, children[0], &plan->columns[plan->column_count - 1], 1));
-        const nl_logical **owned = NL_NEW_ARRAY(p->arena, const nl_logical *, 2);
-        memcpy(owned, sides, sizeof sides);
-        copy->children = owned;
-        *result = copy;
+        nl_logical *mark = nl_logical_copy(p->arena, nl_logical_with_children(p->arena, plan, children));
+        nl_column *columns = NL_NEW_ARRAY(p->arena, nl_column, children[0]->column_count + 1);
+        nl_copy_items(columns, children[0]->columns, children[0]->column_count * sizeof *columns);
+        columns[children[0]->column_count] = plan->columns[plan->column_count - 1];
+        mark->columns = columns;
+        mark->column_count = children[0]->column_count + 1;
+        *result = mark;
         return NULL;
     }
     nl_logical *join = NL_UNCONST(nl_logical_join(p->arena, plan->join.kind, children[0], children[1], plan->join.condition));

@@ -7,6 +7,12 @@
 
 #include "plan/plan.h"
 
+/* memcpy that may be asked to copy nothing from nowhere. */
+static inline void nl_copy_items(void *to, const void *from, size_t size_bytes)
+{
+    if (size_bytes) memcpy(to, from, size_bytes);
+}
+
 typedef nl_status (*nl_rule_apply)(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 typedef struct nl_rule {
     const char *name;

@@ -87,7 +87,7 @@ static nl_status repeat_rows(nl_plan_context *context, const nl_logical *child, 
     NL_TRY(nl_function_bind(&bind, rows, row_count, &bound));
     nl_logical *generate = nl_logical_new(arena, NL_PLAN_GENERATE, &child, 1);
     nl_column *all = NL_NEW_ARRAY(arena, nl_column, child->column_count + 1);
-    memcpy(all, child->columns, child->column_count * sizeof *all);
+    nl_copy_items(all, child->columns, child->column_count * sizeof *all);
     all[child->column_count] = nl_column_for(context, times, NL_STR("n"));
     const nl_expr **args = NL_NEW_ARRAY(arena, const nl_expr *, 1);
     args[0] = numbers;
@@ -110,13 +110,13 @@ static nl_status counted(nl_plan_context *context, const nl_logical *set, bool i
     const nl_logical *const sides[] = {with_sign(context, set->children[0], set->columns, count, &sign, 1),
                                        with_sign(context, set->children[1], set->columns, count, &sign, -1)};
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, count + 1);
-    memcpy(columns, set->columns, count * sizeof *columns);
+    nl_copy_items(columns, set->columns, count * sizeof *columns);
     columns[count] = sign;
     const nl_logical like = {.columns = columns, .column_count = count + 1};
     const nl_logical *all = union_all(arena, &like, sides, 2);
     nl_logical *aggregate = NL_UNCONST(distinct(arena, all));
     nl_column *outputs = NL_NEW_ARRAY(arena, nl_column, count + 2);
-    memcpy(outputs, columns, count * sizeof *outputs);
+    nl_copy_items(outputs, columns, count * sizeof *outputs);
     aggregate->aggregate.key_count = count;
     const nl_expr *sign_ref = nl_column_ref(arena, &sign);
     const nl_expr **calls = NL_NEW_ARRAY(arena, const nl_expr *, 2);

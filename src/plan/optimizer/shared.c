@@ -9,7 +9,7 @@ void nl_id_set_add(nl_id_set *set, nl_column_id id)
     if (word >= set->word_count) {
         const uint32_t count = NL_MAX(word + 1, set->word_count * 2);
         uint64_t *words = NL_NEW_ARRAY(set->arena, uint64_t, count);
-        if (set->word_count) memcpy(words, set->words, set->word_count * sizeof *words);
+        if (set->word_count) nl_copy_items(words, set->words, set->word_count * sizeof *words);
         set->words = words;
         set->word_count = count;
     }

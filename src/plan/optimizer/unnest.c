@@ -61,7 +61,7 @@ static const nl_logical *mark_join(unnester *u, const nl_logical *left, const nl
     const nl_logical *const children[] = {left, right};
     nl_logical *join = nl_logical_new(u->arena, NL_PLAN_JOIN, children, 2);
     nl_column *columns = NL_NEW_ARRAY(u->arena, nl_column, left->column_count + 1);
-    memcpy(columns, left->columns, left->column_count * sizeof *columns);
+    nl_copy_items(columns, left->columns, left->column_count * sizeof *columns);
     *mark = (nl_column){.id = nl_plan_new_id(u->context), .name = NL_STR("exists"), .type = nl_type_boolean(), .is_nullable = is_null_aware};
     columns[left->column_count] = *mark;
     join->columns = columns;
@@ -356,8 +356,8 @@ static void pass_columns(unnester *u, nl_logical *node, const nl_logical *old_ch
 {
     const uint32_t made = node->column_count - old_child->column_count;
     nl_column *columns = NL_NEW_ARRAY(u->arena, nl_column, child->column_count + made + 1);
-    memcpy(columns, child->columns, child->column_count * sizeof *columns);
-    if (made) memcpy(columns + child->column_count, node->columns + old_child->column_count, made * sizeof *columns);
+    nl_copy_items(columns, child->columns, child->column_count * sizeof *columns);
+    if (made) nl_copy_items(columns + child->column_count, node->columns + old_child->column_count, made * sizeof *columns);
     node->columns = columns;
     node->column_count = child->column_count + made;
 }

@@ -115,8 +115,8 @@ static nl_status bind_independent(domain *d, const nl_logical *plan, bound_plan 
 static const nl_column *with_domain(domain *d, const nl_column *columns, uint32_t count, const nl_column *more)
 {
     nl_column *all = NL_NEW_ARRAY(d->arena, nl_column, count + d->columns.count + 1);
-    if (count) memcpy(all, columns, count * sizeof *all);
-    memcpy(all + count, more, d->columns.count * sizeof *all);
+    if (count) nl_copy_items(all, columns, count * sizeof *all);
+    nl_copy_items(all + count, more, d->columns.count * sizeof *all);
     return all;
 }
 
@@ -192,13 +192,13 @@ static nl_status bind_aggregate(domain *d, const nl_logical *plan, bound_plan *o
     const uint32_t extra = d->columns.count;
     const nl_expr **keys = NL_NEW_ARRAY(d->arena, const nl_expr *, old_keys + extra + 1);
     nl_column *columns = NL_NEW_ARRAY(d->arena, nl_column, plan->column_count + extra + 1);
-    memcpy(keys, mapped_plan->aggregate.keys, old_keys * sizeof *keys);
-    memcpy(columns, plan->columns, old_keys * sizeof *columns);
+    nl_copy_items(keys, mapped_plan->aggregate.keys, old_keys * sizeof *keys);
+    nl_copy_items(columns, plan->columns, old_keys * sizeof *columns);
     for (uint32_t i = 0; i < extra; i++) {
         keys[old_keys + i] = nl_column_ref(d->arena, &child.domain[i]);
         columns[old_keys + i] = child.domain[i];
     }
-    memcpy(columns + old_keys + extra, plan->columns + old_keys, (plan->column_count - old_keys) * sizeof *columns);
+    nl_copy_items(columns + old_keys + extra, plan->columns + old_keys, (plan->column_count - old_keys) * sizeof *columns);
     if (plan->aggregate.grouping_sets) return unsupported();
     nl_logical *aggregate = nl_logical_copy(d->arena, nl_logical_with_children(d->arena, mapped_plan, &child.plan));
     aggregate->aggregate.keys = keys;
@@ -232,7 +232,7 @@ static nl_status bind_join(domain *d, const nl_logical *plan, bound_plan *out)
         const nl_logical *const children[] = {left.plan, right.plan};
         nl_logical *mark = nl_logical_copy(d->arena, nl_logical_with_children(d->arena, plan, children));
         nl_column *outputs = NL_NEW_ARRAY(d->arena, nl_column, left.plan->column_count + 1);
-        memcpy(outputs, left.plan->columns, left.plan->column_count * sizeof *outputs);
+        nl_copy_items(outputs, left.plan->columns, left.plan->column_count * sizeof *outputs);
         outputs[left.plan->column_count] = plan->columns[plan->column_count - 1];
         mark->columns = outputs;
         mark->column_count = left.plan->column_count + 1;
@@ -291,7 +291,7 @@ static nl_status bind_limit(domain *d, const nl_logical *plan, bound_plan *out)
     number->window = spec;
     nl_logical *window = nl_logical_new(d->arena, NL_PLAN_WINDOW, &child.plan, 1);
     nl_column *columns = NL_NEW_ARRAY(d->arena, nl_column, child.plan->column_count + 1);
-    memcpy(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
+    nl_copy_items(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
     columns[child.plan->column_count] = nl_column_for(d->context, number, NL_STR("rn"));
     const nl_expr **exprs = NL_NEW_ARRAY(d->arena, const nl_expr *, 1);
     exprs[0] = number;
@@ -329,7 +329,7 @@ static nl_status bind_window(domain *d, const nl_logical *plan, bound_plan *out)
         *expr = *node->window.exprs[i];
         *spec = *expr->window;
         const nl_expr **partition = NL_NEW_ARRAY(d->arena, const nl_expr *, spec->partition_count + d->columns.count + 1);
-        memcpy(partition, spec->partition_by, spec->partition_count * sizeof *partition);
+        nl_copy_items(partition, spec->partition_by, spec->partition_count * sizeof *partition);
         for (uint32_t k = 0; k < d->columns.count; k++) partition[spec->partition_count + k] = nl_column_ref(d->arena, &child.domain[k]);
         spec->partition_by = partition;
         spec->partition_count += d->columns.count;
@@ -337,8 +337,8 @@ static nl_status bind_window(domain *d, const nl_logical *plan, bound_plan *out)
         exprs[i] = expr;
     }
     nl_column *columns = NL_NEW_ARRAY(d->arena, nl_column, child.plan->column_count + plan->window.expr_count + 1);
-    memcpy(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
-    memcpy(columns + child.plan->column_count, plan->columns + (plan->column_count - plan->window.expr_count),
+    nl_copy_items(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
+    nl_copy_items(columns + child.plan->column_count, plan->columns + (plan->column_count - plan->window.expr_count),
            plan->window.expr_count * sizeof *columns);
     window->window.exprs = exprs;
     window->columns = columns;
@@ -357,8 +357,8 @@ static nl_status bind_generate(domain *d, const nl_logical *plan, bound_plan *ou
     const uint32_t made = plan->column_count - plan->children[0]->column_count;
     nl_logical *generate = nl_logical_copy(d->arena, nl_logical_with_children(d->arena, node, &child.plan));
     nl_column *columns = NL_NEW_ARRAY(d->arena, nl_column, child.plan->column_count + made + 1);
-    memcpy(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
-    memcpy(columns + child.plan->column_count, plan->columns + plan->children[0]->column_count, made * sizeof *columns);
+    nl_copy_items(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
+    nl_copy_items(columns + child.plan->column_count, plan->columns + plan->children[0]->column_count, made * sizeof *columns);
     generate->columns = columns;
     generate->column_count = child.plan->column_count + made;
     out->plan = generate;
@@ -377,7 +377,7 @@ static nl_status bind_union(domain *d, const nl_logical *plan, bound_plan *out)
         NL_TRY(bind(d, plan->children[c], &child));
         const nl_column *columns = with_domain(d, plan->children[c]->columns, plan->column_count, child.domain);
         children[c] = nl_logical_keep(d->arena, child.plan, columns, count);
-        if (c == 0) memcpy(domain_columns, child.domain, d->columns.count * sizeof *domain_columns);
+        if (c == 0) nl_copy_items(domain_columns, child.domain, d->columns.count * sizeof *domain_columns);
     }
     for (uint32_t i = 0; i < d->columns.count; i++) domain_columns[i].id = nl_plan_new_id(d->context);
     nl_logical *all = nl_logical_new(d->arena, NL_PLAN_SET, children, plan->child_count);

@@ -64,8 +64,8 @@ static nl_status pull_project(nl_plan_context *context, const nl_logical *plan, 
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, plan->column_count + child->column_count + 1);
     const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, plan->column_count + child->column_count + 1);
     uint32_t count = plan->column_count;
-    memcpy(columns, plan->columns, count * sizeof *columns);
-    memcpy(exprs, plan->project.exprs, count * sizeof *exprs);
+    nl_copy_items(columns, plan->columns, count * sizeof *columns);
+    nl_copy_items(exprs, plan->project.exprs, count * sizeof *exprs);
     for (uint32_t i = 0; i < child->column_count; i++) {
         if (!nl_id_set_has(&needed, child->columns[i].id) || nl_id_set_has(&own, child->columns[i].id)) continue;
         columns[count] = child->columns[i];
@@ -97,7 +97,7 @@ static nl_status pull_join(nl_plan_context *context, const nl_logical *plan, nl_
         const nl_logical *const children[] = {left.plan, right.plan};
         nl_logical *mark = nl_logical_copy(arena, nl_logical_with_children(arena, plan, children));
         nl_column *columns = NL_NEW_ARRAY(arena, nl_column, left.plan->column_count + 1);
-        memcpy(columns, left.plan->columns, left.plan->column_count * sizeof *columns);
+        nl_copy_items(columns, left.plan->columns, left.plan->column_count * sizeof *columns);
         columns[left.plan->column_count] = plan->columns[plan->column_count - 1];
         mark->columns = columns;
         mark->column_count = left.plan->column_count + 1;
@@ -147,8 +147,8 @@ static nl_status pull_aggregate(nl_plan_context *context, const nl_logical *plan
     const uint32_t old_keys = plan->aggregate.key_count;
     const nl_expr **keys = NL_NEW_ARRAY(arena, const nl_expr *, old_keys + extra_max + 1);
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, plan->column_count + extra_max + 1);
-    memcpy(keys, plan->aggregate.keys, old_keys * sizeof *keys);
-    memcpy(columns, plan->columns, old_keys * sizeof *columns);
+    nl_copy_items(keys, plan->aggregate.keys, old_keys * sizeof *keys);
+    nl_copy_items(columns, plan->columns, old_keys * sizeof *columns);
     uint32_t key_count = old_keys;
     nl_list conditions = {0};
     for (uint32_t i = 0; i < extra_max; i++) {
@@ -166,7 +166,7 @@ static nl_status pull_aggregate(nl_plan_context *context, const nl_logical *plan
         NL_TRY(nl_call_rule(context, nl_is_call(condition, "<=>") ? "<=>" : "=", nl_column_ref(arena, &columns[place]), outer, &equal));
         nl_list_add(arena, &conditions, NL_UNCONST(equal));
     }
-    memcpy(columns + key_count, plan->columns + old_keys, (plan->column_count - old_keys) * sizeof *columns);
+    nl_copy_items(columns + key_count, plan->columns + old_keys, (plan->column_count - old_keys) * sizeof *columns);
     nl_logical *aggregate = nl_logical_copy(arena, nl_logical_with_children(arena, plan, &out->plan));
     aggregate->aggregate.keys = keys;
     aggregate->aggregate.key_count = key_count;
@@ -188,8 +188,8 @@ static nl_status pull_generate(nl_plan_context *context, const nl_logical *plan,
     const uint32_t old_count = plan->children[0]->column_count;
     const uint32_t made = plan->column_count - old_count;
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, out->plan->column_count + made + 1);
-    memcpy(columns, out->plan->columns, out->plan->column_count * sizeof *columns);
-    memcpy(columns + out->plan->column_count, plan->columns + old_count, made * sizeof *columns);
+    nl_copy_items(columns, out->plan->columns, out->plan->column_count * sizeof *columns);
+    nl_copy_items(columns + out->plan->column_count, plan->columns + old_count, made * sizeof *columns);
     nl_logical *generate = nl_logical_copy(arena, nl_logical_with_children(arena, plan, &out->plan));
     generate->columns = columns;
     generate->column_count = out->plan->column_count + made;

@@ -99,11 +99,11 @@ static void write_field(writer *out, const nl_ice_field *field)
         nl_json_key(&out->json, "default");
         nl_json_write_null(&out->json);
     }
-    key_int(out, "field-id", field->id);
     if (!is_valid) {
         nl_json_key(&out->json, "iceberg-field-name");
         nl_json_write_text(&out->json, field->name);
     }
+    key_int(out, "field-id", field->id);
     nl_json_end(&out->json, '}');
 }
 

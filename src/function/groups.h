@@ -18,6 +18,10 @@
     G(round)                  \
     G(bitwise)                \
     G(hash)                   \
+    G(collection)             \
+    G(lambda)                 \
+    G(misc)                   \
+    G(generators)             \
     G(basic_aggregates)       \
     G(first_aggregates)       \
     G(moments)                \

@@ -53,9 +53,31 @@ static inline void expect_error(nl_status status, const char *condition)
     nl_error_free(status);
 }
 
+static inline nl_value test_value(const nl_type *type, const char *text);
+
+/* "1,2,null" for arrays, "1:a,2:b" for maps, "1,a" for structs. */
+static inline nl_value test_nested_value(const nl_type *type, const char *text)
+{
+    nl_value *items = NL_NEW_ARRAY(test_arena, nl_value, 64);
+    nl_value value = {.type = type};
+    nl_str rest = nl_str_from(text);
+    nl_str part;
+    while (nl_str_next_part(&rest, ',', &part)) {
+        nl_str key;
+        if (type->id == NL_TYPE_MAP && nl_str_next_part(&part, ':', &key))
+            items[value.list.count++] = test_value(type->children[0].type, nl_str_c(test_arena, key));
+        uint32_t child = type->id == NL_TYPE_MAP ? 1 : type->id == NL_TYPE_STRUCT ? value.list.count : 0;
+        items[value.list.count] = test_value(type->children[child].type, nl_str_is(part, "null") ? NULL : nl_str_c(test_arena, part));
+        value.list.count++;
+    }
+    value.list.items = items;
+    return value;
+}
+
 static inline nl_value test_value(const nl_type *type, const char *text)
 {
     if (text == NULL) return nl_value_null(type);
+    if (nl_type_is_nested(type)) return test_nested_value(type, text);
     nl_value in = nl_value_string(nl_str_from(text));
     nl_value out;
     if (type->id == NL_TYPE_STRING) return in;
@@ -229,6 +251,9 @@ static inline const nl_type *test_type(nl_str name)
                  {"ntz", NL_TYPE_TIMESTAMP_NTZ}, {"ym", NL_TYPE_INTERVAL_YM}, {"dt", NL_TYPE_INTERVAL_DT}, {"interval", NL_TYPE_INTERVAL}};
     for (uint32_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is(name, names[i].name)) return nl_type_of(names[i].id);
+    if (nl_str_is(name, "ints")) return nl_type_array(test_arena, nl_type_int(), true);
+    if (nl_str_is(name, "texts")) return nl_type_array(test_arena, nl_type_string(), true);
+    if (nl_str_is(name, "map")) return nl_type_map(test_arena, nl_type_int(), nl_type_string(), true);
     if (nl_str_is(name, "day")) return nl_type_interval_dt(NL_FIELD_DAY, NL_FIELD_DAY);
     if (nl_str_is(name, "month")) return nl_type_interval_ym(NL_FIELD_MONTH, NL_FIELD_MONTH);
     int precision = 10;

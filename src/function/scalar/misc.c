@@ -1,0 +1,282 @@
+/* scalar/misc.c - typeof, version and other facts of the session, uuid, rand, raise_error, assert_true, bitmaps. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "function/groups.h"
+
+/* --- facts of the session --- */
+
+static nl_status text_constant(nl_eval *eval, nl_str text, uint32_t length, nl_vector *out)
+{
+    nl_value value = nl_value_string(text);
+    return nl_vector_new_constant(out, &value, length, eval->memory);
+}
+
+static nl_status fact_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)selection;
+    const char *name = function->row->name;
+    const nl_eval_confs *confs = eval->confs;
+    if (strcmp(name, "version") == 0) return text_constant(eval, confs->version, length, out);
+    if (strcmp(name, "current_catalog") == 0) return text_constant(eval, confs->current_catalog, length, out);
+    if (strcmp(name, "current_database") == 0) return text_constant(eval, confs->current_namespace, length, out);
+    return text_constant(eval, confs->user, length, out);
+}
+
+static nl_status typeof_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)selection;
+    const nl_str *text = function->state;
+    return text_constant(eval, *text, length, out);
+}
+
+static nl_status bind_typeof(nl_bind *bind, nl_bound_function *bound)
+{
+    nl_str *text = NL_NEW(bind->arena, nl_str);
+    *text = nl_type_name(bind->arena, bind->argument_types[0]);
+    bound->state = text;
+    return NULL;
+}
+
+/* --- errors on purpose --- */
+
+static nl_status raise_row(nl_row_context *context, uint32_t row, bool *is_null)
+{
+    (void)is_null;
+    return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", nl_reader_str(&context->readers[0], row)));
+}
+NL_VALUE_KERNEL(raise_kernel, raise_row)
+
+static nl_status assert_kernel(NL_KERNEL_PARAMETERS)
+{
+    NL_EACH_SELECTED(row)
+    {
+        nl_reader in;
+        nl_reader_init(&in, &args[0]);
+        if (!nl_vector_is_null(&args[0], row) && nl_reader_bool(&in, row)) continue;
+        const nl_str *text = function->state;
+        nl_str message = *text;
+        if (function->argument_count > 1 && !nl_vector_is_null(&args[1], row)) {
+            nl_reader_init(&in, &args[1]);
+            message = nl_reader_str(&in, row);
+        }
+        return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", message));
+    }
+    return nl_vector_new_null(out, function->result_type, length, eval->memory);
+}
+
+static nl_status bind_assert(nl_bind *bind, nl_bound_function *bound)
+{
+    nl_str *text = NL_NEW(bind->arena, nl_str);
+    nl_str sql = nl_bind_argument_sql(bind, 0);
+    *text = nl_arena_f(bind->arena, "'" NL_STR_FMT "' is not true!", NL_STR_ARG(sql));
+    bound->state = text;
+    return NULL;
+}
+
+/* --- random numbers: Spark's XORShiftRandom, seeded per partition --- */
+
+typedef struct random_state {
+    int64_t seed;
+    double next_gaussian;
+    bool has_gaussian;
+} random_state;
+
+static int64_t hash_seed(int64_t seed)
+{
+    uint8_t bytes[8];
+    for (uint32_t i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)seed >> (8 * (7 - i)));
+    uint32_t low = nl_murmur3_32(bytes, 8, 0x3c074a61u); /* scala.util.hashing.MurmurHash3.arraySeed */
+    uint32_t high = nl_murmur3_32(bytes, 8, low);
+    return (int64_t)((uint64_t)high << 32 | low);
+}
+
+static uint32_t next_bits(random_state *state, uint32_t bits)
+{
+    uint64_t next = (uint64_t)state->seed;
+    next ^= next << 21;
+    next ^= next >> 35;
+    next ^= next << 4;
+    state->seed = (int64_t)next;
+    return (uint32_t)(next & ((1ull << bits) - 1));
+}
+
+static double next_double(random_state *state)
+{
+    uint64_t high = (uint64_t)next_bits(state, 26) << 27;
+    return (double)(high + next_bits(state, 27)) * 0x1p-53;
+}
+
+/* Marsaglia's polar method, as java.util.Random documents it. */
+static double next_gaussian(random_state *state)
+{
+    if (state->has_gaussian) {
+        state->has_gaussian = false;
+        return state->next_gaussian;
+    }
+    double a;
+    double b;
+    double size;
+    do {
+        a = 2 * next_double(state) - 1;
+        b = 2 * next_double(state) - 1;
+        size = a * a + b * b;
+    } while (size >= 1 || size == 0);
+    double factor = sqrt(-2 * log(size) / size);
+    state->next_gaussian = b * factor;
+    state->has_gaussian = true;
+    return a * factor;
+}
+
+static nl_status make_random(const nl_bound_function *function, uint32_t worker, void **state)
+{
+    const int64_t *seed = function->state;
+    random_state *made = calloc(1, sizeof *made);
+    if (made == NULL) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P_INT("receivedBytes", 0));
+    made->seed = hash_seed(*seed + worker);
+    *state = made;
+    return NULL;
+}
+
+static nl_status random_kernel(NL_KERNEL_PARAMETERS)
+{
+    nl_output output;
+    random_state *state = eval->worker_state;
+    random_state fallback = {0};
+    if (state == NULL) {
+        fallback.seed = hash_seed(*(const int64_t *)function->state + eval->worker);
+        state = &fallback;
+    }
+    NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
+    bool is_normal = strcmp(function->row->name, "randn") == 0;
+    NL_EACH_SELECTED(row) ((double *)output.values)[row] = is_normal ? next_gaussian(state) : next_double(state);
+    return NULL;
+}
+
+static nl_status bind_random(nl_bind *bind, nl_bound_function *bound)
+{
+    int64_t *seed = NL_NEW(bind->arena, int64_t);
+    *seed = (int64_t)nl_hash_u64((uint64_t)nl_now_micros() ^ (uint64_t)(uintptr_t)seed);
+    if (bind->argument_count > 0) {
+        if (bind->constants[0] == NULL) return nl_bind_not_foldable(bind, 0, "`seed`");
+        *seed = bind->constants[0]->is_null ? 0 : bind->constants[0]->integer;
+    }
+    bound->state = seed;
+    bound->is_deterministic = false;
+    return NULL;
+}
+
+static nl_status uuid_kernel(NL_KERNEL_PARAMETERS)
+{
+    nl_output output;
+    random_state *state = eval->worker_state;
+    random_state fallback = {0};
+    if (state == NULL) {
+        fallback.seed = hash_seed(*(const int64_t *)function->state + eval->worker);
+        state = &fallback;
+    }
+    NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
+    NL_EACH_SELECTED(row)
+    {
+        char text[40];
+        uint64_t high = (uint64_t)next_bits(state, 32) << 32 | next_bits(state, 32);
+        uint64_t low = (uint64_t)next_bits(state, 32) << 32 | next_bits(state, 32);
+        high = (high & ~0xF000ull) | 0x4000ull;                    /* version 4 */
+        low = (low & 0x3FFFFFFFFFFFFFFFull) | 0x8000000000000000ull; /* RFC 4122's variant */
+        int size = snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xFFFF),
+                            (unsigned)(high & 0xFFFF), (unsigned)(low >> 48), (unsigned long long)(low & 0xFFFFFFFFFFFFull));
+        NL_TRY(nl_output_str(&output, row, (nl_str){text, (size_t)size}));
+    }
+    return NULL;
+}
+
+typedef struct counter_state {
+    int64_t next;
+} counter_state;
+
+static nl_status make_counter(const nl_bound_function *function, uint32_t worker, void **state)
+{
+    (void)function;
+    counter_state *made = calloc(1, sizeof *made);
+    if (made == NULL) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P_INT("receivedBytes", 0));
+    made->next = (int64_t)worker << 33;
+    *state = made;
+    return NULL;
+}
+
+static nl_status counter_kernel(NL_KERNEL_PARAMETERS)
+{
+    nl_output output;
+    counter_state *state = eval->worker_state;
+    if (state == NULL) return NL_RAISE(INTERNAL_ERROR, NL_P("message", "monotonically_increasing_id() has no worker state"));
+    NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
+    NL_EACH_SELECTED(row) ((int64_t *)output.values)[row] = state->next++;
+    return NULL;
+}
+
+static nl_status partition_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)selection;
+    nl_value value = nl_value_int(function->result_type, eval->worker);
+    return nl_vector_new_constant(out, &value, length, eval->memory);
+}
+
+/* --- bitmaps of 32,768 bits --- */
+
+#define BITMAP_BITS 32768
+static inline int64_t bit_position(int64_t value)
+{
+    return value > 0 ? (value - 1) % BITMAP_BITS : (int64_t)((0 - (uint64_t)value) % BITMAP_BITS);
+}
+static inline int64_t bucket_number(int64_t value)
+{
+    return value > 0 ? 1 + (value - 1) / BITMAP_BITS : value / BITMAP_BITS;
+}
+NL_UNARY_KERNEL(bit_position_kernel, int64_t, int64_t, bit_position)
+NL_UNARY_KERNEL(bucket_number_kernel, int64_t, int64_t, bucket_number)
+
+static inline int64_t count_bits(nl_str bytes)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < bytes.length; i++) count += __builtin_popcount((uint8_t)bytes.data[i]);
+    return count;
+}
+NL_STRING_TO_VALUE_KERNEL(bitmap_count_kernel, int64_t, count_bits)
+
+#define MISC .kind = NL_FUNCTION_SCALAR, .group = "misc"
+#define FACT MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "() -> string", .kernel = fact_kernel
+#define RANDOM(types) .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = types, \
+    .make_worker_state = make_random, .free_worker_state = free, .bind = bind_random
+
+static const nl_function_row rows[] = {
+    {.name = "typeof", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(any) -> string", .bind = bind_typeof, .kernel = typeof_kernel, .since = "3.0.0",
+     .doc = "The type of the argument, as DDL.", .examples = {{"typeof(1)", "int"}, {"typeof(array(1))", "array<int>"}}},
+    {.name = "version", FACT, .since = "3.0.0", .doc = "The version this answers as.", .examples = {{"version() IS NOT NULL", "true"}}},
+    {.name = "current_catalog", FACT, .since = "3.1.0", .doc = "The current catalog.", .examples = {{"current_catalog() IS NOT NULL", "true"}}},
+    {.name = "current_database", .aliases = "current_schema", FACT, .since = "1.6.0", .doc = "The current namespace.", .examples = {{"current_database() IS NOT NULL", "true"}}},
+    {.name = "current_user", .aliases = "user,session_user", FACT, .since = "3.2.0", .doc = "The user.", .examples = {{"current_user() IS NOT NULL", "true"}}},
+    {.name = "raise_error", MISC, .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true, .signature = "(string) -> void", .kernel = raise_kernel, .since = "3.1.0",
+     .doc = "An error with this text, in each row it is evaluated for.", .examples = {{"CASE WHEN true THEN 1 ELSE raise_error('never') END", "1"}}},
+    {.name = "assert_true", MISC, .nulls = NL_NULL_SEEN, .can_fail = true, .signature = "(boolean [, string]) -> void", .bind = bind_assert, .kernel = assert_kernel, .since = "2.0.0",
+     .doc = "An error unless the condition is true; otherwise NULL.", .examples = {{"assert_true(0 < 1)", "NULL"}}},
+    {.name = "rand", .aliases = "random", .group = "math", RANDOM("([bigint]) -> double"), .kernel = random_kernel, .since = "1.5.0",
+     .doc = "Random numbers of [0, 1); the same ones for the same seed.", .examples = {{"rand(0) < 1", "true"}}},
+    {.name = "randn", .group = "math", RANDOM("([bigint]) -> double"), .kernel = random_kernel, .since = "1.5.0",
+     .doc = "Random numbers of the standard normal distribution.", .examples = {{"randn(0) IS NOT NULL", "true"}}},
+    {.name = "uuid", .group = "misc", RANDOM("() -> string"), .kernel = uuid_kernel, .since = "2.3.0", .doc = "A random UUID.", .examples = {{"length(uuid())", "36"}}},
+    {.name = "monotonically_increasing_id", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = "() -> bigint",
+     .make_worker_state = make_counter, .free_worker_state = free, .kernel = counter_kernel, .since = "1.4.0",
+     .doc = "Numbers that grow within a partition and differ between partitions.", .examples = {{"monotonically_increasing_id() >= 0", "true"}}},
+    {.name = "spark_partition_id", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = "() -> int", .kernel = partition_kernel, .since = "1.4.0",
+     .doc = "The number of the partition.", .examples = {{"spark_partition_id() >= 0", "true"}}},
+    {.name = "bitmap_bit_position", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(bigint) -> bigint", .kernel = bit_position_kernel, .since = "3.5.0",
+     .doc = "The bit of a number in its bitmap.", .examples = {{"bitmap_bit_position(1)", "0"}}},
+    {.name = "bitmap_bucket_number", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(bigint) -> bigint", .kernel = bucket_number_kernel, .since = "3.5.0",
+     .doc = "The number of the bitmap a number belongs to.", .examples = {{"bitmap_bucket_number(123)", "1"}}},
+    {.name = "bitmap_count", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(binary) -> bigint", .kernel = bitmap_count_kernel, .since = "3.5.0",
+     .doc = "The number of bits that are set.", .examples = {{"bitmap_count(X'FFFF')", "16"}}},
+};
+
+NL_DEFINE_FUNCTION_GROUP(misc, rows);

@@ -20,7 +20,9 @@
     G(hash)                   \
     G(collection)             \
     G(lambda)                 \
+    G(array)                  \
     G(misc)                   \
+    G(encoding)               \
     G(generators)             \
     G(basic_aggregates)       \
     G(first_aggregates)       \

@@ -75,6 +75,7 @@ nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_truncate(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_update(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_call(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
 
 /* resolver.c */

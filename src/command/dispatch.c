@@ -9,6 +9,7 @@
 static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_QUERY] = nl_run_query,
     [NL_AST_STATEMENT_INSERT] = nl_run_insert,
+    [NL_AST_STATEMENT_CALL] = nl_run_call,
     [NL_AST_STATEMENT_DELETE] = nl_run_delete,
     [NL_AST_STATEMENT_UPDATE] = nl_run_update,
     [NL_AST_STATEMENT_MERGE] = nl_run_merge,

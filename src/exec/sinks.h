@@ -19,6 +19,7 @@ typedef struct nl_write_options { /* zero: the table's properties, then the defa
     bool has_distribution;
     nl_distribution_mode distribution;
     bool ignores_order;            /* use-table-distribution-and-ordering=false */
+    bool keeps_plan_order;         /* the input is sorted: write it in its order */
     bool deletes_by_partition;     /* delete-granularity=partition */
 } nl_write_options;
 

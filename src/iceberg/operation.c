@@ -124,7 +124,8 @@ static const char *operation_name(const nl_operation *operation)
     case NL_OPERATION_APPEND:
     case NL_OPERATION_FAST_APPEND: return "append";
     case NL_OPERATION_DELETE: return "delete";
-    case NL_OPERATION_REWRITE: return "replace";
+    case NL_OPERATION_REWRITE:
+    case NL_OPERATION_REWRITE_MANIFESTS: return "replace";
     case NL_OPERATION_REPLACE_PARTITIONS: return "overwrite";
     case NL_OPERATION_OVERWRITE:
         if (removes && !adds_data) return "delete";
@@ -236,14 +237,9 @@ static nl_status add_to_builder(nl_attempt *attempt, const nl_snapshot *snapshot
     return nl_metadata_builder_apply(builder, &set);
 }
 
-static nl_status produce(nl_attempt *attempt, uint32_t attempt_number, nl_metadata_builder *builder)
+static nl_status finish_snapshot(nl_attempt *attempt, uint32_t attempt_number, const nl_list *manifests, nl_metadata_builder *builder)
 {
     const nl_table_metadata *base = attempt->base;
-    nl_list manifests = {0};
-    NL_TRY(find_parent(attempt));
-    NL_TRY(nl_validate_operation(attempt));
-    NL_TRY(make_manifests(attempt, &manifests));
-    NL_CRASH_POINT("commit.manifests-written");
     nl_snapshot *snapshot = NL_NEW(attempt->arena, nl_snapshot);
     const int64_t now_ms = nl_now_micros() / 1000;
     *snapshot = (nl_snapshot){
@@ -256,10 +252,23 @@ static nl_status produce(nl_attempt *attempt, uint32_t attempt_number, nl_metada
         .first_row_id = NL_NONE,
         .added_rows = NL_NONE,
     };
-    NL_TRY(write_list(attempt, attempt_number, &manifests, snapshot));
+    NL_TRY(write_list(attempt, attempt_number, manifests, snapshot));
     NL_CRASH_POINT("commit.list-written");
     nl_summary_properties(&attempt->summary, base, attempt->parent, attempt->operation, &attempt->table->environment, &snapshot->summary, &snapshot->summary_count);
     return add_to_builder(attempt, snapshot, builder);
+}
+
+static nl_status produce(nl_attempt *attempt, uint32_t attempt_number, nl_metadata_builder *builder)
+{
+    nl_list manifests = {0};
+    NL_TRY(find_parent(attempt));
+    NL_TRY(nl_validate_operation(attempt));
+    if (attempt->operation->kind == NL_OPERATION_REWRITE_MANIFESTS)
+        NL_TRY(nl_rewrite_attempt_manifests(attempt, &manifests));
+    else
+        NL_TRY(make_manifests(attempt, &manifests));
+    NL_CRASH_POINT("commit.manifests-written");
+    return finish_snapshot(attempt, attempt_number, &manifests, builder);
 }
 
 static nl_status build_attempt(void *argument, const nl_table_metadata *base, nl_arena *arena, nl_metadata_builder *builder)

@@ -23,7 +23,8 @@ typedef enum nl_operation_kind {
     NL_OPERATION_DELETE,             /* whole files: by row_filter (each file must match wholly), or named    */
     NL_OPERATION_REPLACE_PARTITIONS, /* dynamic overwrite: partitions of the added files                      */
     NL_OPERATION_ROW_DELTA,          /* data files and delete files added                                     */
-    NL_OPERATION_REWRITE             /* compaction: "replace"; same rows in other files                       */
+    NL_OPERATION_REWRITE,            /* compaction: "replace"; same rows in other files                       */
+    NL_OPERATION_REWRITE_MANIFESTS   /* the same files in other manifests: see nl_rewrite_manifests           */
 } nl_operation_kind;
 
 typedef enum nl_isolation { NL_ISOLATION_NONE, NL_ISOLATION_SNAPSHOT, NL_ISOLATION_SERIALIZABLE } nl_isolation;
@@ -54,6 +55,8 @@ typedef struct nl_operation {
     uint32_t property_count;
     nl_str staged_wap_id;                   /* not empty: staged, main does not move (write-audit-publish) */
     nl_pool *pool;                          /* or NULL */
+    int32_t rewritten_spec_id;              /* REWRITE_MANIFESTS */
+    struct nl_manifest_rewrite *manifest_rewrite; /* REWRITE_MANIFESTS: what came of it */
 } nl_operation;
 /* *snapshot_id: the new snapshot. Fails: NILAS_VALIDATION_FAILED (conflicts; not retried), NILAS_COMMIT_FAILED after all
  * retries, NILAS_COMMIT_STATE_UNKNOWN. The caller deletes added data files on failure unless the state is unknown. */

@@ -64,6 +64,11 @@ NL_MUST_USE nl_status nl_filter_manifests(nl_attempt *attempt, const nl_manifest
                                           uint32_t *filtered_count);
 /* manifest_merge.c: small manifests of one spec and content become larger ones (commit.manifest-merge.enabled …). */
 NL_MUST_USE nl_status nl_merge_manifests(nl_attempt *attempt, nl_manifest_content content, const nl_manifest_file *files, uint32_t file_count, nl_list *merged);
+/* manifest_rewrite.c: the parent's manifests, those of one spec written anew in order of partition. */
+typedef struct nl_manifest_rewrite {
+    int32_t rewritten, created, kept;
+} nl_manifest_rewrite;
+NL_MUST_USE nl_status nl_rewrite_attempt_manifests(nl_attempt *attempt, nl_list *manifests);
 /* validation.c: what came between the operation's start and the parent must not conflict with it. */
 NL_MUST_USE nl_status nl_validate_operation(nl_attempt *attempt);
 

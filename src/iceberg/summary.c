@@ -238,6 +238,12 @@ void nl_summary_properties(const nl_summary *summary, const nl_table_metadata *b
         put(&list, operation->properties[i].key, operation->properties[i].value);
     if (operation->staged_wap_id.length) put(&list, NL_STR("wap.id"), operation->staged_wap_id);
     if (operation->kind == NL_OPERATION_REPLACE_PARTITIONS) put(&list, NL_STR("replace-partitions"), NL_STR("true"));
+    if (operation->manifest_rewrite) {
+        put_number(&list, "manifests-created", operation->manifest_rewrite->created);
+        put_number(&list, "manifests-kept", operation->manifest_rewrite->kept);
+        put_number(&list, "manifests-replaced", operation->manifest_rewrite->rewritten);
+        put_number(&list, "entries-processed", 0);
+    }
     put_counts(&list, &summary->counts);
     put_partitions(&list, summary, base);
     put_totals(&list, parent, &summary->counts);

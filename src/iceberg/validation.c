@@ -319,6 +319,7 @@ nl_status nl_validate_operation(nl_attempt *attempt)
     case NL_OPERATION_REPLACE_PARTITIONS: return operation->isolation == NL_ISOLATION_SERIALIZABLE ? no_new_data_files(attempt) : NULL;
     case NL_OPERATION_APPEND:
     case NL_OPERATION_FAST_APPEND:
+    case NL_OPERATION_REWRITE_MANIFESTS:
     case NL_OPERATION_DELETE: break;
     }
     return NULL;

@@ -403,6 +403,7 @@ nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *table, const
     NL_TRY(new_sink(query, table, metadata, options, sink));
     nl_status status = options->ignores_order ? NULL : nl_sort_for_table(query->arena, metadata, input, plan, &(*sink)->is_ordered);
     if (options->ignores_order) *plan = input;
+    if (!status && options->keeps_plan_order) (*sink)->is_ordered = true;
     if (status) {
         nl_iceberg_sink_free(*sink);
         *sink = NULL;

@@ -1,0 +1,66 @@
+/* command/call/procedure.h - what a procedure is: a row with its parameters, its output columns and its body. */
+#pragma once
+
+#include "command/write.h"
+
+#define NL_PARAMETERS_MAX 12
+#define NL_OUTPUTS_MAX    8
+
+typedef enum nl_parameter_type {
+    NL_PARAMETER_STRING,
+    NL_PARAMETER_BIGINT,
+    NL_PARAMETER_INT,
+    NL_PARAMETER_BOOLEAN,
+    NL_PARAMETER_TIMESTAMP,
+    NL_PARAMETER_MAP,         /* map<string,string>  */
+    NL_PARAMETER_BIGINTS,     /* array<bigint>       */
+    NL_PARAMETER_STRINGS      /* array<string>       */
+} nl_parameter_type;
+
+typedef struct nl_parameter {
+    const char *name; /* NULL ends the list */
+    nl_parameter_type type;
+    bool is_required;
+} nl_parameter;
+
+typedef struct nl_output_column {
+    const char *name; /* NULL ends the list */
+    nl_type_id type;  /* BIGINT, INT, STRING */
+    bool is_nullable;
+} nl_output_column;
+
+typedef struct nl_procedure nl_procedure;
+
+typedef struct nl_call { /* one CALL */
+    nl_command *command;
+    const nl_procedure *procedure;
+    nl_catalog *catalog;
+    nl_str catalog_name;
+    nl_value arguments[NL_PARAMETERS_MAX]; /* null where not given */
+    nl_iceberg_table *table;               /* of the argument `table`; counted */
+    nl_write_table target;                 /* the same, opened for writing */
+    nl_rows *rows;
+} nl_call;
+
+struct nl_procedure {
+    const char *name;
+    const char *doc;
+    nl_parameter parameters[NL_PARAMETERS_MAX + 1];
+    nl_output_column outputs[NL_OUTPUTS_MAX + 1];
+    nl_status (*run)(nl_call *call);
+};
+
+const nl_procedure *nl_procedure_at(uint32_t i); /* NULL past the end */
+
+/* Arguments by the parameter's position. */
+bool nl_call_has(const nl_call *call, uint32_t parameter);
+nl_str nl_call_text(const nl_call *call, uint32_t parameter);                    /* data NULL when absent */
+int64_t nl_call_int(const nl_call *call, uint32_t parameter, int64_t fallback);
+bool nl_call_bool(const nl_call *call, uint32_t parameter, bool fallback);
+int64_t nl_call_ms(const nl_call *call, uint32_t parameter);                     /* of a TIMESTAMP */
+void nl_call_map(const nl_call *call, uint32_t parameter, const nl_property **items, uint32_t *count);
+
+/* One row: BIGINT and INT outputs. NL_NONE is null where the output is nullable. */
+NL_MUST_USE nl_status nl_call_numbers(nl_call *call, const int64_t *values);
+
+nl_status nl_call_rewrite_data_files(nl_call *call); /* rewrite.c */

@@ -1,0 +1,347 @@
+/* command/call/rewrite.c - rewrite_data_files: groups of files are read with their deletes applied and written anew. */
+#include "command/call/procedure.h"
+
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "command/call/sort_text.h"
+#include "exec/sink/sort_plan.h"
+#include "exec/source/predicate.h"
+#include "exec/sources.h"
+#include "iceberg/maintenance.h"
+
+enum { ARG_STRATEGY = 1, ARG_SORT_ORDER = 2, ARG_OPTIONS = 3, ARG_WHERE = 4 };
+
+typedef struct rewrite {
+    nl_call *call;
+    nl_rewrite_options options;
+    bool is_partial;
+    int64_t commits_max;
+    bool keeps_sequence_number;
+    bool is_sorted;
+    const nl_sort_order *order;   /* NULL: by zorder */
+    const nl_list *zorder;        /* field ids */
+    nl_scan_plan *plan;
+    int64_t rewritten, added, bytes;
+    nl_list done;                 /* rewritten_group *: waiting for their commit */
+    int64_t failed_commits;
+} rewrite;
+
+typedef struct rewritten_group {
+    const nl_rewrite_group *group;
+    nl_iceberg_sink *sink;
+    nl_written_files files;
+} rewritten_group;
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+typedef struct option_row {
+    const char *name;
+    size_t offset; /* in nl_rewrite_options; SIZE_MAX: handled by name or accepted */
+} option_row;
+
+#define OPTION(name, member) {name, offsetof(nl_rewrite_options, member)}
+static const option_row number_options[] = {
+    OPTION("target-file-size-bytes", target_file_bytes), OPTION("min-file-size-bytes", min_file_bytes),
+    OPTION("max-file-size-bytes", max_file_bytes),       OPTION("max-file-group-size-bytes", max_group_bytes),
+    OPTION("delete-file-threshold", delete_file_threshold), OPTION("max-files-to-rewrite", max_files_to_rewrite),
+};
+static const char *const accepted_options[] = {"max-concurrent-file-group-rewrites", "partial-progress.max-failed-commits", "remove-dangling-deletes",
+                                               "compression-factor",                 "shuffle-partitions-per-file",         "var-length-contribution",
+                                               "max-output-size"};
+
+static nl_str option_value(const nl_property *items, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nl_str_is(items[i].key, name)) return items[i].value;
+    return (nl_str){0};
+}
+
+static nl_status bad_option(const char *name, nl_str value)
+{
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Option %s has a bad value: '" NL_STR_FMT "'", name, NL_STR_ARG(value));
+}
+
+static bool is_known_option(nl_str name)
+{
+    static const char *const others[] = {"min-input-files", "rewrite-all", "delete-ratio-threshold", "partial-progress.enabled", "partial-progress.max-commits",
+                                         "use-starting-sequence-number", "rewrite-job-order", "output-spec-id"};
+    for (uint32_t i = 0; i < NL_COUNT(number_options); i++)
+        if (nl_str_is(name, number_options[i].name)) return true;
+    for (uint32_t i = 0; i < NL_COUNT(accepted_options); i++)
+        if (nl_str_is(name, accepted_options[i])) return true;
+    for (uint32_t i = 0; i < NL_COUNT(others); i++)
+        if (nl_str_is(name, others[i])) return true;
+    return false;
+}
+
+static nl_status job_order(nl_str text, nl_rewrite_options *options)
+{
+    static const char *const names[] = {"none", "bytes-asc", "bytes-desc", "files-asc", "files-desc"};
+    for (uint32_t i = 0; i < NL_COUNT(names); i++)
+        if (nl_str_is_nocase(text, names[i])) {
+            options->job_order = i;
+            return NULL;
+        }
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid rewrite job order name: " NL_STR_FMT, NL_STR_ARG(text));
+}
+
+static nl_status read_number(const nl_property *items, uint32_t count, const char *name, int64_t *value)
+{
+    const nl_str text = option_value(items, count, name);
+    return text.data && !nl_parse_int64(nl_str_trim(text), value) ? bad_option(name, text) : NULL;
+}
+
+static nl_status read_options(rewrite *self, const nl_property *items, uint32_t count)
+{
+    nl_rewrite_options *options = &self->options;
+    int64_t min_input_files = 5, spec_id = options->output_spec_id;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_known_option(items[i].key))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use options [" NL_STR_FMT "], they are not supported by the action or the rewriter %s",
+                                 NL_STR_ARG(items[i].key), self->is_sorted ? "SORT" : "BIN-PACK");
+    NL_TRY(read_number(items, count, "target-file-size-bytes", &options->target_file_bytes));
+    options->min_file_bytes = options->target_file_bytes / 4 * 3;
+    options->max_file_bytes = options->target_file_bytes / 5 * 9;
+    for (uint32_t i = 0; i < NL_COUNT(number_options); i++) {
+        int64_t value;
+        memcpy(&value, (const char *)options + number_options[i].offset, sizeof value);
+        NL_TRY(read_number(items, count, number_options[i].name, &value));
+        memcpy((char *)options + number_options[i].offset, &value, sizeof value);
+    }
+    NL_TRY(read_number(items, count, "min-input-files", &min_input_files));
+    NL_TRY(read_number(items, count, "output-spec-id", &spec_id));
+    NL_TRY(read_number(items, count, "partial-progress.max-commits", &self->commits_max));
+    options->min_input_files = (int32_t)min_input_files;
+    options->output_spec_id = (int32_t)spec_id;
+    options->rewrites_all = nl_str_is_nocase(option_value(items, count, "rewrite-all"), "true");
+    self->is_partial = nl_str_is_nocase(option_value(items, count, "partial-progress.enabled"), "true");
+    self->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
+    const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
+    if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_option("delete-ratio-threshold", ratio);
+    if (options->min_file_bytes > options->target_file_bytes || options->max_file_bytes < options->target_file_bytes)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be > 'min-file-size-bytes' (%lld) and < 'max-file-size-bytes' (%lld)",
+                             (long long)options->target_file_bytes, (long long)options->min_file_bytes, (long long)options->max_file_bytes);
+    return order.data ? job_order(order, options) : NULL;
+}
+
+static nl_status prepare_options(rewrite *self)
+{
+    const nl_property *items;
+    uint32_t count;
+    const nl_table_metadata *metadata = self->call->target.metadata;
+    const nl_str strategy = nl_call_text(self->call, ARG_STRATEGY), sort_text = nl_call_text(self->call, ARG_SORT_ORDER);
+    self->options = (nl_rewrite_options){
+        .max_group_bytes = 100ll << 30,
+        .delete_file_threshold = INT32_MAX,
+        .delete_ratio_threshold = 0.3,
+        .max_files_to_rewrite = NL_NONE,
+        .output_spec_id = metadata->default_spec_id,
+    };
+    self->commits_max = 10;
+    NL_TRY(nl_table_property_int(metadata, "write.target-file-size-bytes", 512 << 20, &self->options.target_file_bytes));
+    if (strategy.data && !nl_str_is_nocase(strategy, "binpack") && !nl_str_is_nocase(strategy, "sort"))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unsupported strategy: " NL_STR_FMT ". Only binpack or sort is supported", NL_STR_ARG(strategy));
+    if (nl_str_is_nocase(strategy, "binpack") && sort_text.data)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Must use only one rewriter type (bin-pack, sort, zorder)");
+    self->is_sorted = sort_text.data || nl_str_is_nocase(strategy, "sort");
+    if (self->is_sorted) {
+        self->order = nl_table_sort_order(metadata);
+        if (sort_text.data) NL_TRY(nl_parse_sort_text(self->call->command, nl_table_schema(metadata), sort_text, &self->order, &self->zorder));
+        if (!self->zorder && (!self->order || self->order->field_count == 0))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot sort data without a valid sort order, table '" NL_STR_FMT "' is unsorted and no sort order is provided",
+                                 NL_STR_ARG(self->call->table->name));
+    }
+    nl_call_map(self->call, ARG_OPTIONS, &items, &count);
+    return read_options(self, items, count);
+}
+
+/* ---- selection ------------------------------------------------------------------------------------------------- */
+
+static nl_status new_scan(rewrite *self, const nl_iceberg_read *read, const nl_logical **scan)
+{
+    nl_command *command = self->call->command;
+    const nl_table *source = NULL;
+    NL_TRY(nl_iceberg_source_new(self->call->table, read, &source));
+    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
+    *scan = nl_plan_scan(&command->context, source, self->call->target.name_parts, self->call->target.name_count);
+    return NULL;
+}
+
+static nl_status where_predicate(rewrite *self, const nl_predicate **predicate)
+{
+    nl_command *command = self->call->command;
+    const nl_str text = nl_call_text(self->call, ARG_WHERE);
+    const nl_iceberg_read read = {0};
+    const nl_logical *scan = NULL;
+    const nl_expr *condition = NULL;
+    nl_ast_expr *parsed = NULL;
+    bool is_exact = false;
+    *predicate = NULL;
+    if (!text.data) return NULL;
+    NL_TRY(new_scan(self, &read, &scan));
+    NL_TRY(nl_sql_parse_expression(command->arena, text, NULL, &parsed));
+    NL_TRY(nl_analyze_expr(&command->context, parsed, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
+    if (!is_exact && (*predicate)->kind == NL_PREDICATE_TRUE)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot translate Spark expression: " NL_STR_FMT " to data source filter", NL_STR_ARG(text));
+    return NULL;
+}
+
+static nl_status plan_groups(rewrite *self, nl_rewrite_group **groups, uint32_t *group_count)
+{
+    nl_command *command = self->call->command;
+    const nl_predicate *predicate = NULL;
+    NL_TRY(where_predicate(self, &predicate));
+    const nl_scan_planning planning = {
+        .fs = self->call->table->fs,
+        .cache = self->call->table->manifest_cache,
+        .metadata = self->call->target.metadata,
+        .snapshot = self->call->target.snapshot,
+        .schema = nl_table_schema(self->call->target.metadata),
+        .predicate = predicate,
+        .after_snapshot_id = NL_NONE,
+        .pool = command->query.pool,
+        .memory = command->memory,
+    };
+    NL_TRY(nl_scan_plan_new(&planning, &self->plan));
+    return nl_plan_rewrite(self->plan, self->call->target.metadata, &self->options, command->arena, groups, group_count);
+}
+
+/* ---- one group ------------------------------------------------------------------------------------------------- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
+}
+
+static nl_status group_plan(rewrite *self, const nl_rewrite_group *group, const nl_logical **plan)
+{
+    nl_command *command = self->call->command;
+    nl_str *paths = NL_NEW_ARRAY(command->arena, nl_str, group->task_count);
+    const nl_logical *scan = NULL;
+    for (uint32_t i = 0; i < group->task_count; i++)
+        paths[i] = group->tasks[i]->file->path;
+    qsort(paths, group->task_count, sizeof(*paths), compare_paths);
+    const nl_iceberg_read read = {.is_restricted = true, .files = paths, .file_count = group->task_count};
+    NL_TRY(new_scan(self, &read, &scan));
+    const uint32_t count = self->call->target.row_type->child_count;
+    nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &scan, 1);
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, count);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_column *source = &scan->columns[i];
+        exprs[i] = nl_expr_column(command->arena, source->id, source->name, source->type, source->is_nullable);
+        columns[i] = (nl_column){.id = nl_plan_new_id(&command->context), .name = source->name, .type = source->type, .is_nullable = source->is_nullable};
+    }
+    project->columns = columns;
+    project->column_count = count;
+    project->project.exprs = exprs;
+    *plan = project;
+    if (!self->is_sorted) return NULL;
+    if (self->zorder) return nl_sort_by_zorder(command, nl_table_schema(self->call->target.metadata), self->zorder, project, plan);
+    return nl_sort_by_order(command->arena, nl_table_schema(self->call->target.metadata), self->order, project, plan);
+}
+
+static nl_status rewrite_group(rewrite *self, const nl_rewrite_group *group)
+{
+    nl_command *command = self->call->command;
+    const nl_logical *plan = NULL;
+    rewritten_group *done = NL_NEW(command->arena, rewritten_group);
+    nl_write_options options = nl_write_options_of(command, NULL);
+    options.ignores_order = true;
+    options.keeps_plan_order = self->is_sorted;
+    options.target_file_bytes = group->target_bytes;
+    options.has_spec_id = true;
+    options.spec_id = self->options.output_spec_id;
+    done->group = group;
+    NL_TRY(group_plan(self, group, &plan));
+    NL_TRY(nl_write_rows(command, &self->call->target, &options, plan, &done->sink, &done->files));
+    nl_list_add(command->arena, &self->done, done);
+    return NULL;
+}
+
+/* ---- commits --------------------------------------------------------------------------------------------------- */
+
+static nl_status commit_done(rewrite *self)
+{
+    nl_command *command = self->call->command;
+    const nl_snapshot *start = self->call->target.snapshot;
+    uint32_t added_count = 0, removed_count = 0;
+    if (self->done.count == 0) return NULL;
+    for (uint32_t i = 0; i < self->done.count; i++) {
+        const rewritten_group *group = self->done.items[i];
+        added_count += group->files.data_file_count;
+        removed_count += group->group->task_count;
+    }
+    nl_data_file *added = NL_NEW_ARRAY(command->arena, nl_data_file, added_count);
+    nl_removed_file *removed = NL_NEW_ARRAY(command->arena, nl_removed_file, removed_count);
+    nl_operation operation = {
+        .kind = NL_OPERATION_REWRITE,
+        .added_files = added,
+        .removed_files = removed,
+        .has_starting_snapshot = true,
+        .starting_snapshot_id = start->snapshot_id,
+        .isolation = NL_ISOLATION_SNAPSHOT,
+        .data_sequence_number = self->keeps_sequence_number && self->call->target.metadata->format_version > 1 ? start->sequence_number : NL_NONE,
+        .pool = command->query.pool,
+    };
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < self->done.count; i++) {
+        const rewritten_group *group = self->done.items[i];
+        memcpy(added + operation.added_count, group->files.data_files, group->files.data_file_count * sizeof(*added));
+        operation.added_count += group->files.data_file_count;
+        for (uint32_t j = 0; j < group->group->task_count; j++)
+            removed[operation.removed_count++] = (nl_removed_file){group->group->tasks[j]->file->path, group->group->tasks[j]->file};
+        bytes += group->group->bytes;
+    }
+    nl_status status = nl_operation_commit(self->call->table, &operation, NULL);
+    for (uint32_t i = 0; i < self->done.count; i++) {
+        rewritten_group *group = self->done.items[i];
+        if (status && nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) nl_iceberg_sink_discard(group->sink);
+        nl_iceberg_sink_free(group->sink);
+    }
+    self->done = (nl_list){0};
+    if (status) return status;
+    self->rewritten += operation.removed_count;
+    self->added += operation.added_count;
+    self->bytes += bytes;
+    return NULL;
+}
+
+static void discard_done(rewrite *self)
+{
+    for (uint32_t i = 0; i < self->done.count; i++) {
+        rewritten_group *group = self->done.items[i];
+        nl_iceberg_sink_discard(group->sink);
+        nl_iceberg_sink_free(group->sink);
+    }
+    self->done = (nl_list){0};
+}
+
+static nl_status rewrite_all(rewrite *self, const nl_rewrite_group *groups, uint32_t group_count)
+{
+    int64_t files_left = self->options.max_files_to_rewrite == NL_NONE ? INT64_MAX : self->options.max_files_to_rewrite;
+    const uint32_t per_commit = self->is_partial ? (uint32_t)NL_MAX((group_count + self->commits_max - 1) / NL_MAX(self->commits_max, 1), 1) : group_count;
+    for (uint32_t i = 0; i < group_count && files_left > 0; i++) {
+        NL_TRY(nl_cancel_check(self->call->command->query.cancel));
+        NL_TRY(rewrite_group(self, &groups[i]));
+        files_left -= groups[i].task_count;
+        if (self->done.count >= per_commit) NL_TRY(commit_done(self));
+    }
+    return commit_done(self);
+}
+
+nl_status nl_call_rewrite_data_files(nl_call *call)
+{
+    rewrite self = {.call = call};
+    nl_rewrite_group *groups = NULL;
+    uint32_t group_count = 0;
+    NL_TRY(prepare_options(&self));
+    nl_status status = call->target.snapshot ? plan_groups(&self, &groups, &group_count) : NULL;
+    if (!status) status = rewrite_all(&self, groups, group_count);
+    if (status) discard_done(&self);
+    nl_scan_plan_release(self.plan);
+    if (status) return status;
+    return nl_call_numbers(call, (const int64_t[]){self.rewritten, self.added, self.bytes, 0, 0});
+}

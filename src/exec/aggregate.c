@@ -97,15 +97,18 @@ static nl_status update_call(const nl_aggregate *aggregate, nl_agg_worker *worke
     return status;
 }
 
-static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, uint32_t count)
+/* *held: to be given back when the rows are in. */
+static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, uint32_t count, size_t *held)
 {
     nl_group_table *table = &worker->table;
     size_t growth = nl_group_table_growth(table, count);
-    if (table->row_count > 0 && !nl_exec_may_grow(aggregate->exec, growth)) {
+    bool is_held = nl_exec_hold(aggregate->exec, growth);
+    if (!is_held && table->row_count > 0) {
         NL_TRY(nl_aggregate_spill(aggregate, worker, table, worker->spills, 0));
         worker->has_spilled = true;
-        return NULL;
+        is_held = nl_exec_hold(aggregate->exec, growth);
     }
+    *held = is_held ? growth : 0;
     if (aggregate->exec->worker_count > 1 && !aggregate->is_serial && table->group_count > LOCAL_GROUPS_MAX) {
         nl_group_table_forget(table);
         worker->has_duplicates = true;
@@ -173,21 +176,29 @@ static nl_status find_by_code(nl_aggregate *aggregate, nl_agg_worker *worker, co
     return status;
 }
 
+static nl_status find_groups(nl_aggregate *aggregate, nl_agg_worker *worker, nl_vector *keys, uint32_t row_count, nl_selection selection)
+{
+    bool is_done = false;
+    NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));
+    NL_TRY(find_by_code(aggregate, worker, keys, row_count, selection, &is_done));
+    if (!is_done) {
+        NL_TRY(nl_group_table_hash(&worker->table, keys, row_count));
+        NL_TRY(find_and_init(aggregate, worker, keys, selection));
+    }
+    return nl_aggregate_scratch(worker, selection.count);
+}
+
 nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker_index, nl_vector *keys, const nl_vector *outputs, uint32_t row_count,
                            nl_selection selection, int32_t distinct_set)
 {
     nl_agg_worker *worker = &aggregate->workers[worker_index];
     worker->has_rows = true;
     if (!worker->global) {
-        bool is_done = false;
-        NL_TRY(make_room(aggregate, worker, selection.count));
-        NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));
-        NL_TRY(find_by_code(aggregate, worker, keys, row_count, selection, &is_done));
-        if (!is_done) {
-            NL_TRY(nl_group_table_hash(&worker->table, keys, row_count));
-            NL_TRY(find_and_init(aggregate, worker, keys, selection));
-        }
-        NL_TRY(nl_aggregate_scratch(worker, selection.count));
+        size_t held = 0;
+        NL_TRY(make_room(aggregate, worker, selection.count, &held));
+        nl_status status = find_groups(aggregate, worker, keys, row_count, selection);
+        nl_exec_unhold(aggregate->exec, held);
+        if (status) return status;
     }
     for (uint32_t c = 0; c < aggregate->call_count; c++) {
         const nl_agg_call *call = &aggregate->calls[c];
@@ -430,8 +441,10 @@ static nl_status plan_call(plan_state *plan, const nl_expr *expr, nl_agg_call *c
         return NULL;
     }
     call->argument_first = plan->exprs.count;
-    for (uint32_t i = 0; i < expr->child_count; i++)
+    for (uint32_t i = 0; i < expr->child_count; i++) {
+        if (expr->is_distinct) NL_TRY(nl_check_bytewise(expr->children[i], "DISTINCT over", aggregate->exec->query->text));
         NL_TRY(add_output(plan, expr->children[i]));
+    }
     if (expr->filter) {
         call->filter = (int32_t)plan->exprs.count;
         NL_TRY(add_output(plan, expr->filter));
@@ -449,8 +462,10 @@ static nl_status plan_outputs(plan_state *plan)
     nl_aggregate *aggregate = plan->aggregate;
     const nl_logical *node = aggregate->node;
     nl_exec *exec = aggregate->exec;
-    for (uint32_t i = 0; i < node->aggregate.key_count; i++)
+    for (uint32_t i = 0; i < node->aggregate.key_count; i++) {
+        NL_TRY(nl_check_bytewise(node->aggregate.keys[i], "Grouping by", exec->query->text));
         NL_TRY(add_output(plan, node->aggregate.keys[i]));
+    }
     aggregate->call_count = node->aggregate.aggregate_count;
     aggregate->calls = NL_NEW_ARRAY(exec->arena, nl_agg_call, aggregate->call_count);
     aggregate->distincts = NL_NEW_ARRAY(exec->arena, nl_agg_distinct, aggregate->call_count);
@@ -546,6 +561,7 @@ nl_status nl_build_distinct(nl_exec *exec, const nl_logical *node, nl_pipeline *
     for (uint32_t i = 0; i < node->column_count; i++) {
         const nl_column *column = &node->children[0]->columns[i];
         keys[i] = nl_expr_column(exec->arena, column->id, column->name, column->type, column->is_nullable);
+        NL_TRY(nl_check_bytewise(keys[i], "DISTINCT over", exec->query->text));
     }
     grouped->columns = node->columns;
     grouped->column_count = node->column_count;

@@ -181,11 +181,15 @@ static nl_status merge_chunk(aggregate_source *source, nl_agg_worker *worker, nl
     return merge_states(aggregate, worker, table, batch->columns + aggregate->table_keys, NULL, batch->row_count, all);
 }
 
-static bool must_split(const nl_aggregate *aggregate, const nl_group_table *table, uint32_t level, uint32_t more_rows)
+/* Is the table to be split before more_rows come? If not, *held is to be given back when they are in. */
+static bool must_split(nl_aggregate *aggregate, const nl_group_table *table, uint32_t level, uint32_t more_rows, size_t *held)
 {
-    if (table->row_count == 0 || level >= LEVEL_MAX) return false;
+    size_t growth = nl_group_table_growth(table, more_rows);
+    bool is_held = nl_exec_hold(aggregate->exec, growth);
+    *held = is_held ? growth : 0;
+    if (is_held || table->row_count == 0 || level >= LEVEL_MAX) return false;
     if (aggregate->exec->query->force_spill) return level < 2 && table->row_count > 4;
-    return table->row_count >= MERGE_ROWS_MIN && !nl_exec_may_grow(aggregate->exec, nl_group_table_growth(table, more_rows));
+    return table->row_count >= MERGE_ROWS_MIN;
 }
 
 /* Merges a file's chunks; when the table grows too large its rows go to sub[] by the next bits. */
@@ -196,9 +200,13 @@ static nl_status merge_file(aggregate_source *source, nl_agg_worker *worker, nl_
         NL_TRY(nl_cancel_check(source->base.exec->query->cancel));
         NL_TRY(nl_spill_read(spill, i, source->base.exec->query->memory, &batch));
         nl_status status = NULL;
-        if (must_split(source->aggregate, table, level, batch.row_count))
+        size_t held = 0;
+        if (must_split(source->aggregate, table, level, batch.row_count, &held)) {
             status = nl_aggregate_spill(source->aggregate, worker, table, sub, level + 1);
+            nl_group_table_drop_directory(table);
+        }
         if (!status) status = merge_chunk(source, worker, table, &batch);
+        nl_exec_unhold(source->base.exec, held);
         nl_batch_fini(&batch);
         if (status) return status;
     }

@@ -1,7 +1,7 @@
 /* GROUP BY, DISTINCT, grouping sets, FILTER. Expected values are computed here row by row, or are Spark 4.0.1's. */
 #include "exec/test_plan.h"
 
-#define ROWS   20000
+#define ROWS   6000
 #define GROUPS 777
 
 static const nl_logical *keyed_rows(uint64_t rows, int64_t groups)

@@ -55,6 +55,21 @@ const nl_type **nl_column_types(nl_arena *arena, const nl_column *columns, uint3
     return types;
 }
 
+static bool has_collation(const nl_type *type)
+{
+    if (type->id == NL_TYPE_STRING && type->collation.length > 0) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (has_collation(type->children[i].type)) return true;
+    return false;
+}
+
+nl_status nl_check_bytewise(const nl_expr *expr, const char *what, nl_str text)
+{
+    if (!has_collation(expr->type)) return NULL;
+    return nl_status_at(NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s a string with a collation is not supported; use collation_key or COLLATE UTF8_BINARY.", what),
+                        expr->span, text);
+}
+
 typedef struct scalar {
     nl_consumer base;
     nl_exec *exec;

@@ -72,6 +72,7 @@ static nl_status emit_limited(collect *c, nl_batch *batch)
     int64_t take = NL_MIN(rows - skip, c->limit - c->emitted_count);
     c->skipped_count += skip;
     c->emitted_count += take;
+    if (c->base.metric) atomic_fetch_add_explicit(&c->base.metric->rows, (uint64_t)take, memory_order_relaxed);
     bool is_enough = c->emitted_count >= c->limit;
     nl_status status = NULL;
     if (take == rows) {

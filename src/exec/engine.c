@@ -15,6 +15,7 @@ void nl_exec_init(nl_exec *exec, nl_query *query, nl_exec *parent)
     *exec = (nl_exec){.query = query, .parent = parent, .arena = nl_arena_new(query->memory)};
     exec->worker_count = query->pool ? NL_MAX(nl_pool_thread_count(query->pool), 1u) : 1;
     exec->ctes = parent ? parent->ctes : &exec->own_ctes;
+    exec->held = parent ? parent->held : &exec->own_held;
     exec->filters = parent ? parent->filters : &exec->own_filters;
 }
 
@@ -216,12 +217,14 @@ static bool is_serial(const nl_pipeline *pipeline)
 static nl_status run_inputs(nl_pipeline *pipeline)
 {
     uint32_t count = pipeline->inputs.count;
-    for (uint32_t start = pipeline->workers[0].input, stop; start < count; start = stop) {
-        stop = start + 1;
+    while (pipeline->group_start < count) {
+        uint32_t start = pipeline->group_start;
+        uint32_t stop = start + 1;
         while (stop < count && !((const nl_input *)pipeline->inputs.items[stop])->is_late)
             stop++;
-        const nl_input *first = pipeline->inputs.items[start];
-        if (first->is_late && first->source->ops->start) NL_TRY(first->source->ops->start(first->source));
+        nl_input *first = pipeline->inputs.items[start];
+        if (first->is_late && !first->has_started && first->source->ops->start) NL_TRY(first->source->ops->start(first->source));
+        first->has_started = true;
         group_run run = {.pipeline = pipeline, .stop = stop, .is_last = stop == count};
         bool runs_alone = is_serial(pipeline) || (first->is_late && first->source->is_serial && !run.is_last);
         NL_TRY(runs_alone ? run_group(&run, 0) : nl_pool_run_on_all(pipeline->exec->query->pool, run_group, &run));
@@ -229,6 +232,7 @@ static nl_status run_inputs(nl_pipeline *pipeline)
             if (pipeline->workers[i].input < stop) return NULL; /* paused */
         for (uint32_t i = 0; i < pipeline->exec->worker_count; i++)
             pipeline->workers[i].input = stop; /* also of workers that were not needed */
+        pipeline->group_start = stop;
     }
     return NULL;
 }
@@ -256,14 +260,33 @@ nl_status nl_exec_run(nl_exec *exec)
     return NULL;
 }
 
-bool nl_exec_may_grow(const nl_exec *exec, size_t bytes)
+/* held: of the others. */
+static bool fits(const nl_exec *exec, size_t held, size_t bytes)
 {
     const nl_query *query = exec->query;
     if (query->force_spill) return false;
     if (!query->memory) return true;
     size_t limit = nl_memory_limit(query->memory);
-    size_t used = nl_memory_used(query->memory);
-    return used + bytes <= limit - limit / 4 && used + bytes >= used;
+    size_t wanted = nl_size_add(nl_size_add(nl_memory_used(query->memory), held), bytes);
+    return wanted <= limit - limit / 4;
+}
+
+bool nl_exec_may_grow(const nl_exec *exec, size_t bytes)
+{
+    return fits(exec, atomic_load(exec->held), bytes);
+}
+
+bool nl_exec_hold(nl_exec *exec, size_t bytes)
+{
+    size_t others = atomic_fetch_add(exec->held, bytes);
+    if (fits(exec, others, bytes)) return true;
+    atomic_fetch_sub(exec->held, bytes);
+    return false;
+}
+
+void nl_exec_unhold(nl_exec *exec, size_t bytes)
+{
+    atomic_fetch_sub(exec->held, bytes);
 }
 
 void nl_metric_add_spilled(nl_metric *metric, uint64_t bytes)

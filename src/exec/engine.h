@@ -70,6 +70,7 @@ struct nl_source { /* first member of every kind */
 typedef struct nl_input {
     nl_source *source;
     nl_operator *head;  /* NULL until an operator follows */
+    bool has_started;
     bool is_late;       /* read only when all workers are done with the inputs before it */
 } nl_input;
 
@@ -79,6 +80,7 @@ struct nl_pipeline {
     nl_list operators; /* nl_operator *, upstream first */
     nl_operator *tail; /* NULL: heads are open */
     nl_worker *workers;
+    uint32_t group_start; /* first input that not all workers have read to its end */
     bool is_serial;    /* nondeterministic expressions: one worker, so that results can be repeated */
     bool has_started, has_run;
     atomic_bool is_stopped; /* enough rows */
@@ -97,6 +99,8 @@ struct nl_exec {
     nl_list *ctes;        /* shared with subqueries; nl_cte * */
     nl_list *filters;     /* runtime filters found so far: nl_filter_note * */
     nl_list own_ctes, own_filters;
+    atomic_size_t *held;  /* bytes that operators are about to take; shared with subqueries */
+    atomic_size_t own_held;
 };
 
 /* A runtime filter for a scan that may not have been opened yet. */
@@ -126,6 +130,9 @@ NL_MUST_USE nl_status nl_push(nl_operator *operator, nl_worker *worker, nl_batch
 
 /* May an operator that can spill take `bytes` more? A quarter of the budget is left to kernels and batches. */
 bool nl_exec_may_grow(const nl_exec *exec, size_t bytes);
+/* The same, and others are told until nl_exec_unhold: workers that grow at once do not overrun the budget together. */
+bool nl_exec_hold(nl_exec *exec, size_t bytes);
+void nl_exec_unhold(nl_exec *exec, size_t bytes);
 static inline uint32_t nl_exec_batch_rows(const nl_exec *exec)
 {
     return exec->query->batch_rows ? exec->query->batch_rows : 2048;
@@ -147,6 +154,8 @@ static inline nl_metric *nl_exec_metric(nl_exec *exec, const nl_logical *node, c
 {
     return exec->query->metrics ? nl_metrics_add(exec->query->metrics, node, part) : NULL;
 }
+/* Keys are compared byte by byte: a string with a collation is refused rather than compared wrongly. what: "Grouping by". */
+NL_MUST_USE nl_status nl_check_bytewise(const nl_expr *expr, const char *what, nl_str text);
 /* Expression programs with a state per worker, made when the worker first needs it. */
 typedef struct nl_programs {
     nl_exec *exec;

@@ -36,6 +36,13 @@ static bool is_named(const nl_expr *expr, const char *a, const char *b)
     return strcmp(name, a) == 0 || strcmp(name, b) == 0;
 }
 
+/* CHAR, VARCHAR and STRING compare alike; equal under a collation is not equal bytes. */
+static bool can_hash_together(const nl_type *a, const nl_type *b)
+{
+    if (a->id == NL_TYPE_STRING && b->id == NL_TYPE_STRING) return a->collation.length == 0 && b->collation.length == 0;
+    return nl_type_equal(a, b);
+}
+
 /* An equality between the sides becomes a key. */
 static bool take_key(nl_join *join, const nl_expr *expr)
 {
@@ -44,8 +51,7 @@ static bool take_key(nl_join *join, const nl_expr *expr)
     if (!is_null_safe && !is_named(expr, "=", "==")) return false;
     const nl_expr *a = expr->children[0], *b = expr->children[1];
     sides of_a = sides_of(join, a), of_b = sides_of(join, b);
-    if (!nl_expr_is_deterministic(a) || !nl_expr_is_deterministic(b) || !nl_type_equal(a->type, b->type)) return false;
-    if (a->type->collation.length) return false; /* equal under a collation is not equal bytes */
+    if (!nl_expr_is_deterministic(a) || !nl_expr_is_deterministic(b) || !can_hash_together(a->type, b->type)) return false;
     bool is_straight = of_a.uses_left && !of_a.uses_right && of_b.uses_right && !of_b.uses_left;
     bool is_crossed = of_a.uses_right && !of_a.uses_left && of_b.uses_left && !of_b.uses_right;
     if (!is_straight && !is_crossed) return false;

@@ -75,13 +75,14 @@ static nl_status spill_given_up(nl_join *join, nl_join_worker *own)
     return NULL;
 }
 
-/* Makes room by giving up this worker's largest partitions. Without keys nothing can be partitioned. */
-static nl_status make_room(nl_join *join, nl_join_worker *own, size_t bytes)
+/* Makes room by giving up this worker's largest partitions. Without keys nothing can be partitioned. *is_held: bytes
+ * are to be given back when the rows are in. */
+static nl_status make_room(nl_join *join, nl_join_worker *own, size_t bytes, bool *is_held)
 {
     NL_TRY(spill_given_up(join, own));
-    if (join->key_count == 0 || join->is_null_aware) return NULL;
     bool is_forced = join->exec->query->force_spill; /* a test: every other partition, so that both ways are taken */
-    while (!nl_exec_may_grow(join->exec, bytes)) {
+    while (!(*is_held = nl_exec_hold(join->exec, bytes))) {
+        if (join->key_count == 0 || join->is_null_aware) return NULL;
         uint32_t largest = NL_JOIN_PARTS;
         for (uint32_t part = 0; part < NL_JOIN_PARTS; part += is_forced ? 2 : 1)
             if (own->parts[part].row_count && (largest == NL_JOIN_PARTS || own->parts[part].row_count > own->parts[largest].row_count)) largest = part;
@@ -176,8 +177,11 @@ static nl_status add_values(nl_join *join, nl_join_worker *own, nl_vector *value
     uint32_t count = keep_rows(join, own, values, selection, rows);
     for (uint32_t k = 0; k < join->key_count; k++)
         note_range(own, k, &values[k], (nl_selection){rows, count});
-    nl_status status = make_room(join, own, (size_t)count * join->layout.row_bytes + (join->layout.has_heap ? nl_batch_bytes(batch) : 0));
+    size_t bytes = (size_t)count * join->layout.row_bytes + (join->layout.has_heap ? nl_batch_bytes(batch) : 0);
+    bool is_held = false;
+    nl_status status = make_room(join, own, bytes, &is_held);
     if (!status) status = store_by_part(join, own, values, batch->row_count, (nl_selection){rows, count});
+    if (is_held) nl_exec_unhold(join->exec, bytes);
     nl_buffer_release(kept);
     return status;
 }
@@ -298,6 +302,33 @@ static nl_status build_finish_worker(nl_operator *self, nl_worker *worker)
     return spill_given_up(join, &join->workers[worker->index]);
 }
 
+static uint64_t part_rows(const nl_join *join, uint32_t part)
+{
+    uint64_t rows = 0;
+    for (uint32_t w = 0; w < join->exec->worker_count; w++)
+        rows += join->workers[w].parts[part].row_count;
+    return rows;
+}
+
+/* The directory needs room, too: partitions go until there is some. */
+static nl_status make_room_for_directory(nl_join *join)
+{
+    if (join->key_count == 0 || join->is_null_aware || join->exec->query->force_spill) return NULL;
+    for (;;) {
+        uint64_t total = 0;
+        uint32_t largest = 0;
+        for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
+            total += part_rows(join, part);
+            if (part_rows(join, part) > part_rows(join, largest)) largest = part;
+        }
+        if (total == 0 || nl_exec_may_grow(join->exec, total * 3 * sizeof(uint64_t))) return NULL;
+        atomic_store_explicit(&join->is_spilled[largest], true, memory_order_relaxed);
+        atomic_store_explicit(&join->any_spilled, true, memory_order_relaxed);
+        for (uint32_t w = 0; w < join->exec->worker_count; w++)
+            NL_TRY(spill_given_up(join, &join->workers[w]));
+    }
+}
+
 static nl_status build_finish(nl_operator *self)
 {
     nl_join *join = NL_CONTAINER(self, build_operator, base)->join;
@@ -306,9 +337,11 @@ static nl_status build_finish(nl_operator *self)
     if (!stores) return nl_out_of_memory(sizeof *stores * worker_count * NL_JOIN_PARTS);
     uint64_t bytes = 0;
     nl_status status = NULL;
+    for (uint32_t w = 0; w < worker_count && !status; w++)
+        status = spill_given_up(join, &join->workers[w]); /* a partition may have been given up after the worker ended */
+    if (!status) status = make_room_for_directory(join);
     for (uint32_t w = 0; w < worker_count && !status; w++) {
         nl_join_worker *own = &join->workers[w];
-        status = spill_given_up(join, own); /* a partition may have been given up after this worker ended */
         join->has_null_key = join->has_null_key || own->has_null_key;
         for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
             stores[w * NL_JOIN_PARTS + part] = &own->parts[part];

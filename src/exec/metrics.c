@@ -65,28 +65,12 @@ static void append_node(const nl_metrics *metrics, const nl_logical *node, nl_bu
     nl_append_char(out, ')');
 }
 
-static void list_nodes(nl_arena *arena, const nl_logical *node, nl_list *nodes)
+static void annotate(void *context, const nl_logical *node, nl_builder *out)
 {
-    nl_list_add(arena, nodes, NL_UNCONST(node));
-    for (uint32_t i = 0; i < node->child_count; i++)
-        list_nodes(arena, node->children[i], nodes);
+    append_node(context, node, out);
 }
 
 void nl_metrics_append_text(const nl_metrics *metrics, const nl_logical *plan, nl_builder *out)
 {
-    nl_builder text;
-    nl_builder_init(&text, out->limit);
-    nl_logical_append_text(plan, &text);
-    nl_arena *arena = nl_arena_new(NULL);
-    nl_list nodes = {0};
-    list_nodes(arena, plan, &nodes); /* the printer's order: parents first, a line each */
-    nl_str rest = nl_builder_str(&text);
-    nl_str line;
-    for (uint32_t i = 0; nl_str_next_part(&rest, '\n', &line); i++) {
-        nl_append(out, line);
-        if (i < nodes.count && line.length) append_node(metrics, nodes.items[i], out);
-        nl_append_char(out, '\n');
-    }
-    nl_arena_free(arena);
-    nl_builder_fini(&text);
+    nl_logical_append_annotated(plan, annotate, NL_UNCONST(metrics), out);
 }

@@ -23,8 +23,10 @@ nl_status nl_sorter_new(nl_exec *exec, const nl_sorter_plan *plan, nl_sorter **o
     for (uint32_t i = 0; i < exec->worker_count; i++)
         nl_row_store_init(&sorter->runs[i].store, exec->query->memory, sorter->layout.row_bytes);
     const nl_expr **exprs = NL_NEW_ARRAY(exec->arena, const nl_expr *, plan->key_count);
-    for (uint32_t i = 0; i < plan->key_count; i++)
+    for (uint32_t i = 0; i < plan->key_count; i++) {
         exprs[i] = plan->keys[i].expr;
+        NL_TRY(nl_check_bytewise(exprs[i], "Sorting by", exec->query->text));
+    }
     NL_TRY(nl_programs_init(&sorter->programs, exec, exprs, plan->key_count, plan->columns, plan->column_count));
     *out = sorter;
     return NULL;
@@ -274,8 +276,13 @@ nl_status nl_sorter_add(nl_sorter *sorter, uint32_t worker, uint64_t morsel, con
     uint32_t count = nl_batch_live_rows(batch);
     size_t growth = !status ? (size_t)count * (sorter->layout.row_bytes + sizeof(nl_sort_entry)) + keys.offsets[count] : 0;
     if (run->count * sizeof(nl_sort_entry) * 2 > growth && run->count + count > run->capacity) growth += run->capacity * sizeof(nl_sort_entry);
-    if (!status && run->count > 0 && !nl_exec_may_grow(sorter->exec, growth)) status = spill_run(sorter, run);
+    bool is_held = nl_exec_hold(sorter->exec, growth);
+    if (!status && !is_held && run->count > 0) {
+        status = spill_run(sorter, run);
+        is_held = nl_exec_hold(sorter->exec, growth);
+    }
     if (!status) status = add_rows(sorter, run, &keys, batch, sequence_of(morsel, run->morsel_rows));
+    if (is_held) nl_exec_unhold(sorter->exec, growth);
     run->morsel_rows += batch->row_count;
     nl_buffer_release(keys.bytes);
     nl_buffer_release(keys.offset_buffer);

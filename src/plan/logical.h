@@ -169,3 +169,6 @@ NL_MUST_USE nl_status nl_logical_rewrite_exprs(nl_arena *arena, const nl_logical
 bool nl_logical_walk_exprs(const nl_logical *plan, bool (*visit)(void *context, const nl_expr *expr), void *context);
 /* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out);
+/* The same; annotate adds to the end of each node's line (EXPLAIN ANALYZE). */
+typedef void (*nl_plan_annotate_fn)(void *context, const nl_logical *node, nl_builder *out);
+void nl_logical_append_annotated(const nl_logical *plan, nl_plan_annotate_fn annotate, void *context, nl_builder *out);

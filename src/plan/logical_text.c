@@ -218,6 +218,8 @@ static void append_node(const nl_logical *plan, nl_builder *out)
 
 typedef struct printer {
     nl_builder *out;
+    nl_plan_annotate_fn annotate; /* or NULL */
+    void *context;
     char indent[INDENT_BYTES_MAX];
     size_t indent_length;
 } printer;
@@ -251,6 +253,7 @@ static void print_tree(printer *p, const nl_logical *plan, bool is_root, bool is
     nl_append(p->out, (nl_str){p->indent, p->indent_length});
     if (!is_root) nl_append_c(p->out, is_last ? "+- " : ":- ");
     append_node(plan, p->out);
+    if (p->annotate) p->annotate(p->context, plan, p->out);
     nl_append_char(p->out, '\n');
     const size_t before = p->indent_length;
     if (!is_root) {
@@ -265,8 +268,13 @@ static void print_tree(printer *p, const nl_logical *plan, bool is_root, bool is
     p->indent_length = before;
 }
 
+void nl_logical_append_annotated(const nl_logical *plan, nl_plan_annotate_fn annotate, void *context, nl_builder *out)
+{
+    printer p = {.out = out, .annotate = annotate, .context = context};
+    print_tree(&p, plan, true, true);
+}
+
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out)
 {
-    printer p = {.out = out};
-    print_tree(&p, plan, true, true);
+    nl_logical_append_annotated(plan, NULL, NULL, out);
 }

@@ -1,24 +1,51 @@
-# The front door: thin names for what CMake, CTest and the scripts do. See README.md.
-BUILD_JOBS ?= 2
-SANITIZER_ENVIRONMENT = \
-	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1 \
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+# The front door: everything a person needs is one of these targets.
+.PHONY: demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+JOBS ?= $(shell nproc)
 
-.PHONY: all debug release asan tsan check check-style clean
+help:           ## list the targets
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/: .*## /\t/' | expand -t 16
 
-all: release
+setup:          ## install what building and testing need (Debian 12)
+	@scripts/setup.sh
 
-# build/NAME from the preset NAME, then its unit tests.
-debug release asan tsan:
-	cmake --preset $@
-	ninja -j$(BUILD_JOBS) -C build/$@
-	$(SANITIZER_ENVIRONMENT) ctest --test-dir build/$@ --output-on-failure
+release: setup  ## build build/release/nilas
+	@cmake --preset release -DNILAS_TESTS=OFF > /dev/null
+	@ninja -C build/release -j$(JOBS) nilas
 
-check-style:
-	python3 scripts/check_style.py
+demo: release   ## build and run examples/orders.sql on an empty warehouse
+	@scripts/demo.sh build/release/nilas
 
-check: check-style debug release
+build: setup
+	@cmake --preset debug > /dev/null
+	@ninja -C build/debug -j$(JOBS)
 
-clean:
-	rm -rf build
+test: build     ## unit tests, SQL files, style, and tables read crosswise by PyIceberg
+	@scripts/check_style.py
+	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
+	@scripts/demo_test.sh build/debug/nilas
+	@scripts/crosswise.sh build/debug/nilas
+
+check: build    ## the same without what needs Python packages
+	@scripts/check_style.py
+	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
+
+check-style:    ## layers, headers, banned calls
+	@scripts/check_style.py
+
+asan: setup     ## unit tests and SQL files under AddressSanitizer and UBSan
+	@cmake --preset asan > /dev/null && ninja -C build/asan -j$(JOBS)
+	@ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		ctest --test-dir build/asan --output-on-failure -j$(JOBS)
+
+tsan: setup     ## unit tests and SQL files under ThreadSanitizer
+	@cmake --preset tsan > /dev/null && ninja -C build/tsan -j$(JOBS)
+	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan --output-on-failure -j$(JOBS)
+
+bench: release  ## measure against peers; see bench/README.md
+	@bench/run.sh build/release/nilas
+
+install: release ## install nilas below PREFIX (default /usr/local)
+	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+clean:          ## remove what was built
+	@rm -rf build

@@ -1,0 +1,330 @@
+/* tests/sql_runner.c - runs .test files (sqllogictest's form) and the examples of the function registry.
+ *
+ *     sql_runner [--examples] FILE…
+ *
+ *     statement ok            query [rowsort]           error CONDITION
+ *     CREATE …                SELECT …                  SELECT …
+ *                             ----
+ *                             the box of show(truncate=False), as real Spark printed it
+ *
+ * Records are divided by empty lines; a line of `#` is a comment. Every file has a session and a warehouse of its own.
+ */
+#include "base/limits.h"
+#include "base/number.h"
+#include "column/value.h"
+#include "command/command.h"
+#include "function/function.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct runner {
+    nl_session *session;
+    const char *path;
+    uint32_t passed, failed;
+} runner;
+
+static void fail(runner *self, nl_str sql, const char *what, nl_str expected, nl_str actual)
+{
+    self->failed++;
+    printf("FAILED %s: %s\n    " NL_STR_FMT "\n--- expected\n" NL_STR_FMT "\n--- actual\n" NL_STR_FMT "\n\n", self->path, what, NL_STR_ARG(sql),
+           NL_STR_ARG(expected), NL_STR_ARG(actual));
+}
+
+/* ---- show(truncate=False) -------------------------------------------------------------------------------------- */
+
+typedef struct shown_rows {
+    nl_arena *arena;
+    nl_list rows; /* nl_str *: column_count cells each; the header first */
+    uint32_t column_count;
+} shown_rows;
+
+static nl_str escape_cell(nl_arena *arena, nl_str text)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_VALUE_BYTES_MAX);
+    for (size_t i = 0; i < text.length; i++) {
+        static const char from[] = "\a\b\n\r\t\v\f", to[] = "abnrtvf";
+        const char *found = text.data[i] ? strchr(from, text.data[i]) : NULL;
+        if (found)
+            nl_append_f(&out, "\\%c", to[found - from]);
+        else
+            nl_append_char(&out, text.data[i]);
+    }
+    const nl_str copy = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return copy;
+}
+
+static nl_status collect_rows(runner *self, nl_result *result, shown_rows *shown)
+{
+    const nl_type *schema = nl_result_schema(result);
+    const nl_text_options options = {.style = NL_TEXT_SHOW, .zone = nl_session_zone(self->session)};
+    nl_builder cell;
+    nl_builder_init(&cell, NL_VALUE_BYTES_MAX);
+    shown->column_count = schema->child_count;
+    nl_str *header = NL_NEW_ARRAY(shown->arena, nl_str, schema->child_count + 1);
+    for (uint32_t i = 0; i < schema->child_count; i++)
+        header[i] = escape_cell(shown->arena, schema->children[i].name);
+    nl_list_add(shown->arena, &shown->rows, header);
+    nl_status status = NULL;
+    for (bool is_done = false; !status && !is_done;) {
+        nl_batch batch = {0};
+        status = nl_result_next(result, &batch, &is_done);
+        for (uint32_t row = 0; !status && row < batch.row_count; row++) {
+            nl_str *cells = NL_NEW_ARRAY(shown->arena, nl_str, schema->child_count + 1);
+            for (uint32_t i = 0; i < schema->child_count; i++) {
+                nl_builder_clear(&cell);
+                nl_vector_append_text(&batch.columns[i], row, &options, &cell);
+                cells[i] = escape_cell(shown->arena, nl_builder_str(&cell));
+            }
+            nl_list_add(shown->arena, &shown->rows, cells);
+        }
+        nl_batch_fini(&batch);
+    }
+    nl_builder_fini(&cell);
+    return status;
+}
+
+static void append_box(const shown_rows *shown, nl_builder *out)
+{
+    for (uint32_t r = 0; r < shown->rows.count; r++) {
+        const nl_str *cells = shown->rows.items[r];
+        for (uint32_t i = 0; i < shown->column_count; i++) {
+            nl_append_char(out, '|');
+            nl_append(out, cells[i]);
+        }
+        nl_append_c(out, "|\n");
+    }
+}
+
+static nl_status run(runner *self, nl_str sql, nl_builder *out)
+{
+    nl_result *result = NULL;
+    nl_session_begin(self->session);
+    NL_TRY(nl_command_run(self->session, sql, &result));
+    shown_rows shown = {.arena = nl_arena_new(NULL)};
+    nl_status status = collect_rows(self, result, &shown);
+    if (!status && shown.column_count > 0) append_box(&shown, out);
+    nl_arena_free(shown.arena);
+    nl_result_close(result);
+    return status;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------- */
+
+static int compare_lines(const void *a, const void *b)
+{
+    return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
+}
+
+static nl_str sorted_lines(nl_arena *arena, nl_str text)
+{
+    nl_list lines = {0};
+    nl_str line;
+    while (nl_str_next_part(&text, '\n', &line)) {
+        nl_str *copy = NL_NEW(arena, nl_str);
+        *copy = line;
+        if (line.length) nl_list_add(arena, &lines, copy);
+    }
+    nl_str *list = NL_NEW_ARRAY(arena, nl_str, lines.count);
+    for (uint32_t i = 0; i < lines.count; i++)
+        list[i] = *(const nl_str *)lines.items[i];
+    if (lines.count > 2) qsort(list + 1, lines.count - 1, sizeof(*list), compare_lines); /* the header stays */
+    nl_builder out;
+    nl_builder_init(&out, (size_t)NL_VALUE_BYTES_MAX * 2);
+    for (uint32_t i = 0; i < lines.count; i++)
+        nl_append_f(&out, NL_STR_FMT "\n", NL_STR_ARG(list[i]));
+    const nl_str sorted = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return sorted;
+}
+
+static void check_query(runner *self, nl_str sql, nl_str expected, bool is_sorted)
+{
+    nl_builder out;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_builder_init(&out, (size_t)NL_VALUE_BYTES_MAX * 2);
+    nl_error *error = run(self, sql, &out);
+    if (error) {
+        fail(self, sql, "the query failed", expected, nl_str_from(nl_error_message(error)));
+        nl_error_free(error);
+    } else {
+        const nl_str left = is_sorted ? sorted_lines(arena, expected) : expected;
+        const nl_str right = is_sorted ? sorted_lines(arena, nl_builder_str(&out)) : nl_builder_str(&out);
+        if (nl_str_equal(nl_str_trim(left), nl_str_trim(right)))
+            self->passed++;
+        else
+            fail(self, sql, "other rows", left, right);
+    }
+    nl_builder_fini(&out);
+    nl_arena_free(arena);
+}
+
+static void check_statement(runner *self, nl_str sql)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_VALUE_BYTES_MAX);
+    nl_error *error = run(self, sql, &out);
+    if (error)
+        fail(self, sql, "the statement failed", NL_STR("success"), nl_str_from(nl_error_message(error)));
+    else
+        self->passed++;
+    nl_error_free(error);
+    nl_builder_fini(&out);
+}
+
+static void check_error(runner *self, nl_str sql, nl_str condition)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_VALUE_BYTES_MAX);
+    nl_error *error = run(self, sql, &out);
+    if (!error)
+        fail(self, sql, "an error is wanted", condition, NL_STR("success"));
+    else if (!nl_str_is(condition, nl_condition_name(nl_error_condition(error))))
+        fail(self, sql, "another error", condition, nl_str_from(nl_error_message(error)));
+    else
+        self->passed++;
+    nl_error_free(error);
+    nl_builder_fini(&out);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+/* Lines up to the next empty one. */
+static nl_str take_record(nl_str *rest)
+{
+    const char *start = NULL;
+    size_t length = 0;
+    for (;;) {
+        nl_str line, before = *rest;
+        if (!nl_str_next_part(rest, '\n', &line)) break;
+        const bool is_blank = nl_str_trim(line).length == 0;
+        if (is_blank && start) break;
+        if (is_blank || (!start && line.data[0] == '#')) continue;
+        if (!start) start = before.data;
+        length = (size_t)(line.data + line.length - start);
+    }
+    return (nl_str){start, length};
+}
+
+static void run_record(runner *self, nl_str record)
+{
+    nl_str head, rest = record;
+    (void)nl_str_next_part(&rest, '\n', &head);
+    head = nl_str_trim(head);
+    if (nl_str_is(head, "statement ok")) {
+        check_statement(self, rest);
+    } else if (nl_str_starts(head, NL_STR("error "))) {
+        check_error(self, rest, nl_str_trim(nl_str_slice(head, 6, head.length)));
+    } else if (nl_str_starts(head, NL_STR("query"))) {
+        const size_t divider = nl_str_find(rest, NL_STR("\n----\n"), 0);
+        const size_t end = divider == NL_NOT_FOUND ? rest.length : divider;
+        check_query(self, nl_str_slice(rest, 0, end), nl_str_slice(rest, NL_MIN(end + 6, rest.length), rest.length), nl_str_ends(head, NL_STR("rowsort")));
+    } else {
+        fail(self, record, "a record begins with statement ok, query or error", head, head);
+    }
+}
+
+static char *read_file(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    fseek(file, 0, SEEK_END);
+    const long size = ftell(file);
+    rewind(file);
+    char *text = malloc((size_t)size + 1);
+    *length = text ? fread(text, 1, (size_t)size, file) : 0;
+    fclose(file);
+    return text;
+}
+
+static bool open_session(runner *self)
+{
+    char folder[] = "/tmp/nilas-test-XXXXXX";
+    if (!mkdtemp(folder)) return false;
+    const nl_property confs[] = {
+        {NL_STR("spark.sql.session.timeZone"), NL_STR("UTC")},
+        {NL_STR("spark.sql.catalog.lake"), NL_STR("org.apache.iceberg.spark.SparkCatalog")},
+        {NL_STR("spark.sql.catalog.lake.type"), NL_STR("hadoop")},
+        {NL_STR("spark.sql.catalog.lake.warehouse"), nl_str_from(folder)},
+        {NL_STR("spark.sql.warehouse.dir"), nl_str_from(folder)},
+    };
+    nl_error *error = nl_session_new(confs, NL_COUNT(confs), &self->session);
+    if (error) printf("no session: %s\n", nl_error_message(error));
+    nl_error_free(error);
+    return self->session != NULL;
+}
+
+static void run_file(runner *self, const char *path)
+{
+    size_t length = 0;
+    char *text = read_file(path, &length);
+    self->path = path;
+    if (!text || !open_session(self)) {
+        fail(self, nl_str_from(path), "cannot be read", (nl_str){0}, (nl_str){0});
+        free(text);
+        return;
+    }
+    nl_str rest = {text, length};
+    for (nl_str record = take_record(&rest); record.length; record = take_record(&rest))
+        run_record(self, record);
+    nl_session_free(self->session);
+    self->session = NULL;
+    free(text);
+}
+
+/* The rows' own examples: "SELECT <sql>" gives cells divided by tabs, rows by newlines. */
+static void run_examples(runner *self)
+{
+    const nl_function_row *row;
+    self->path = "examples";
+    if (!open_session(self)) return;
+    for (uint32_t i = 0; (row = nl_function_at(i)) != NULL; i++)
+        for (uint32_t j = 0; j < NL_COUNT(row->examples) && row->examples[j].sql; j++) {
+            nl_arena *arena = nl_arena_new(NULL);
+            nl_builder out;
+            nl_builder_init(&out, NL_VALUE_BYTES_MAX);
+            const nl_str sql = nl_arena_f(arena, "SELECT %s", row->examples[j].sql);
+            nl_error *error = run(self, sql, &out);
+            nl_str box = nl_builder_str(&out), line;
+            nl_builder cells;
+            nl_builder_init(&cells, NL_VALUE_BYTES_MAX);
+            (void)nl_str_next_part(&box, '\n', &line);
+            while (!error && nl_str_next_part(&box, '\n', &line) && line.length > 1) {
+                if (cells.length) nl_append_char(&cells, '\n');
+                nl_append(&cells, nl_str_slice(line, 1, line.length - 1));
+            }
+            nl_builder wanted;
+            nl_builder_init(&wanted, NL_VALUE_BYTES_MAX);
+            for (const char *c = row->examples[j].result; *c; c++)
+                nl_append_char(&wanted, *c == '\t' ? '|' : *c);
+            if (error)
+                fail(self, sql, row->name, nl_builder_str(&wanted), nl_str_from(nl_error_message(error)));
+            else if (!nl_str_equal(nl_builder_str(&cells), nl_builder_str(&wanted)))
+                fail(self, sql, row->name, nl_builder_str(&wanted), nl_builder_str(&cells));
+            else
+                self->passed++;
+            nl_error_free(error);
+            nl_builder_fini(&wanted);
+            nl_builder_fini(&cells);
+            nl_builder_fini(&out);
+            nl_arena_free(arena);
+        }
+    nl_session_free(self->session);
+    self->session = NULL;
+}
+
+int main(int argc, char **argv)
+{
+    runner self = {0};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--examples") == 0)
+            run_examples(&self);
+        else
+            run_file(&self, argv[i]);
+    }
+    printf("%u passed, %u failed\n", self.passed, self.failed);
+    return self.failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

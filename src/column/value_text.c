@@ -287,15 +287,39 @@ static void append_leaf(const nl_value *value, const nl_text_options *options, b
 
 static void append_node(node at, const nl_text_options *options, bool is_nested, nl_builder *out);
 
+/* CAST of a variant that holds a scalar is the cast of that scalar: no quotes, no zone. False: it prints as JSON. */
+static bool append_variant_scalar(const nl_variant *variant, const nl_text_options *options, nl_builder *out)
+{
+    static const nl_type_id ids[] = {[NL_VARIANT_FLOAT] = NL_TYPE_FLOAT,
+                                     [NL_VARIANT_DOUBLE] = NL_TYPE_DOUBLE,
+                                     [NL_VARIANT_DATE] = NL_TYPE_DATE,
+                                     [NL_VARIANT_TIMESTAMP] = NL_TYPE_TIMESTAMP,
+                                     [NL_VARIANT_TIMESTAMP_NTZ] = NL_TYPE_TIMESTAMP_NTZ,
+                                     [NL_VARIANT_BINARY] = NL_TYPE_BINARY,
+                                     [NL_VARIANT_STRING] = NL_TYPE_STRING};
+    if (variant->kind >= NL_COUNT(ids) || ids[variant->kind] == NL_TYPE_NULL) return false;
+    nl_value value = {.type = nl_type_of(ids[variant->kind])};
+    if (variant->kind == NL_VARIANT_STRING || variant->kind == NL_VARIANT_BINARY)
+        value.text = variant->text;
+    else if (variant->kind == NL_VARIANT_FLOAT || variant->kind == NL_VARIANT_DOUBLE)
+        value.real = variant->real;
+    else
+        value.integer = variant->integer;
+    append_leaf(&value, options, false, out);
+    return true;
+}
+
 /* Spark prints variants in the session's zone only when cast; show() and spark-sql use UTC. */
-static void append_variant(node at, const nl_text_options *options, nl_builder *out)
+static void append_variant(node at, const nl_text_options *options, bool is_nested, nl_builder *out)
 {
     node parts[2] = {node_child(at, 0, 0), node_child(at, 1, 0)};
     nl_value metadata = leaf(resolve(parts[0]));
     nl_value value = leaf(resolve(parts[1]));
-    const nl_timezone *zone = options->style == NL_TEXT_CAST && options->zone ? options->zone : nl_timezone_utc();
+    bool is_cast = options->style == NL_TEXT_CAST;
+    const nl_timezone *zone = is_cast && options->zone ? options->zone : nl_timezone_utc();
     nl_variant variant;
     nl_status status = nl_variant_open(metadata.text, value.text, &variant);
+    if (!status && is_cast && !is_nested && append_variant_scalar(&variant, options, out)) return;
     if (!status) status = nl_variant_append_json(&variant, zone, out);
     if (!status) return;
     nl_error_free(status);
@@ -344,7 +368,7 @@ static void append_node(node at, const nl_text_options *options, bool is_nested,
     at = resolve(at);
     const nl_type *type = node_type(at);
     if (type->id == NL_TYPE_VARIANT) {
-        append_variant(at, options, out);
+        append_variant(at, options, is_nested, out);
     } else if (type->physical == NL_PHYS_LIST) {
         append_list(at, options, out);
     } else if (type->physical == NL_PHYS_STRUCT) {

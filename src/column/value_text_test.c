@@ -218,6 +218,12 @@ static void test_variants_are_json(void **state)
                               {.type = nl_type_binary(), .text = {value, sizeof value}}};
     assert_texts(list(nl_type_of(NL_TYPE_VARIANT), parts, 2), "{\"a\":\"1970-01-01 01:00:00+01:00\"}",
                  "{\"a\":\"1970-01-01 00:00:00+00:00\"}", "{\"a\":\"1970-01-01 00:00:00+00:00\"}");
+    const char text[] = {0x05, 'x'};
+    const nl_value string_parts[] = {parts[0], {.type = nl_type_binary(), .text = {text, sizeof text}}};
+    const nl_value string = list(nl_type_of(NL_TYPE_VARIANT), string_parts, 2);
+    assert_texts(string, "x", "\"x\"", "\"x\"");
+    const nl_value inside = list(nl_type_array(arena, string.type, true), &string, 1);
+    assert_texts(inside, "[\"x\"]", "[\"x\"]", "[\"x\"]");
     const nl_value broken[] = {parts[0], {.type = nl_type_binary(), .text = {value, 5}}};
     const nl_value variant = list(nl_type_of(NL_TYPE_VARIANT), broken, 2);
     nl_builder out;

@@ -1,6 +1,13 @@
 /* format/parquet/test_file.h - opening fixtures and files in memory, for this folder's tests only. */
 #pragma once
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -63,7 +63,7 @@ static void assert_rows_equal(const nl_vector *a, uint32_t a_row, const nl_vecto
 
 static void check_take(const nl_vector *source)
 {
-    uint32_t rows[300];
+    uint32_t rows[300] = {0};
     uint32_t count = source->length ? NL_MIN(source->length * 2, 300u) : 0;
     for (uint32_t i = 0; i < count; i++)
         rows[i] = test_random(source->length);

@@ -67,19 +67,36 @@ static nl_status check_pair(const nl_avro_type *pair, bool is_bound, const nl_cu
     return NULL;
 }
 
+/* A varint of at most ten bytes; false at the end of the data or when it is longer. */
+static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *bits)
+{
+    uint64_t value = 0;
+    for (uint32_t shift = 0; *at < end && shift < 70; shift += 7) {
+        const uint8_t byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << (shift & 63);
+        if (byte & 0x80) continue;
+        *bits = value;
+        return true;
+    }
+    return false;
+}
+
+/* Most bytes of a manifest are statistics, so this loop goes over the bytes by itself instead of through the cursor. */
 static nl_status walk_pairs(nl_cursor *in, uint64_t count, bool is_bound)
 {
+    const uint8_t *at = in->data + in->offset;
+    const uint8_t *end = in->data + in->length;
     for (uint64_t i = 0; i < count; i++) {
-        const int64_t key = nl_cursor_zigzag(in);
-        if (is_bound) {
-            nl_bytes value;
-            NL_TRY(nl_avro_bytes(in, &value));
-        } else {
-            (void)nl_cursor_zigzag(in);
-        }
-        if (key < INT32_MIN || key > INT32_MAX) return nl_cursor_corrupt(in, "a column id of %lld", (long long)key);
+        uint64_t key;
+        uint64_t value;
+        if (!take_varint(&at, end, &key) || !take_varint(&at, end, &value)) return nl_cursor_corrupt(in, "a statistics map that is cut short");
+        if (key > UINT32_MAX) return nl_cursor_corrupt(in, "a column id that does not fit 32 bits");
+        if (!is_bound) continue;
+        if ((value & 1) || value / 2 > (uint64_t)(end - at)) return nl_cursor_corrupt(in, "a bound that is longer than what is left");
+        at += value / 2;
     }
-    return nl_cursor_status(in);
+    nl_cursor_skip(in, (size_t)(at - (in->data + in->offset)));
+    return NULL;
 }
 
 /* The parts of a map that came in several blocks, put together. */
@@ -481,6 +498,21 @@ nl_status nl_manifest_read_head(nl_arena *arena, const nl_avro_file *file, nl_ma
     return nl_arena_check(arena);
 }
 
+/* Blocks are kept as long as the manifest: one that was decompressed into much too large a buffer is copied. */
+static nl_status trim(nl_manifest_owner *owner, nl_avro_block *block)
+{
+    nl_buffer *data = block->data;
+    nl_list_add(owner->arena, &owner->blocks, data); /* owned from here on, also on failure */
+    if (data->charged_bytes <= data->size_bytes + data->size_bytes / 4 + 512) return NULL;
+    nl_buffer *exact;
+    NL_TRY(nl_buffer_new(owner->memory, data->size_bytes, false, &exact));
+    memcpy(exact->data, data->data, data->size_bytes);
+    owner->blocks.items[owner->blocks.count - 1] = exact;
+    nl_buffer_release(data);
+    block->data = exact;
+    return NULL;
+}
+
 static nl_status keep_blocks(reader *reading, nl_avro_file *file, nl_list *blocks, uint64_t *row_count)
 {
     for (;;) {
@@ -488,7 +520,7 @@ static nl_status keep_blocks(reader *reading, nl_avro_file *file, nl_list *block
         NL_TRY(nl_avro_file_next(file, block));
         if (!block->data) return NULL;
         nl_list_add(reading->arena, blocks, block);
-        nl_list_add(reading->arena, &reading->owner->blocks, block->data);
+        NL_TRY(trim(reading->owner, block));
         reading->owner->block_bytes += block->data->size_bytes;
         *row_count += block->row_count;
         NL_TRY(nl_arena_check(reading->arena));

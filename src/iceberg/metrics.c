@@ -3,9 +3,14 @@
 #include "iceberg/manifest.h"
 
 /* Reads a zigzag varint. The maps were checked when they were made, so only the end is looked at. */
-static bool read_varint(const uint8_t **at, const uint8_t *end, int64_t *value)
+static inline bool read_varint(const uint8_t **at, const uint8_t *end, int64_t *value)
 {
     uint64_t bits = 0;
+    if (NL_LIKELY(*at < end && **at < 0x80)) { /* most ids and lengths take one byte */
+        bits = *(*at)++;
+        *value = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+        return true;
+    }
     for (uint32_t shift = 0; shift < 64 && *at < end; shift += 7) {
         const uint8_t byte = *(*at)++;
         bits |= (uint64_t)(byte & 0x7f) << shift;
@@ -38,13 +43,12 @@ bool nl_bound_next(nl_metric_iterator *iterator, int32_t *field_id, nl_bytes *va
 
 bool nl_metric_find(const nl_metric_map *map, int32_t field_id, int64_t *value)
 {
-    nl_metric_iterator iterator = nl_metric_begin(map);
-    int32_t id;
-    int64_t found;
-    while (nl_metric_next(&iterator, &id, &found)) {
-        if (id != field_id) continue;
-        *value = found;
-        return true;
+    const uint8_t *at = map->data;
+    const uint8_t *end = at ? at + map->size_bytes : NULL;
+    int64_t id;
+    while (read_varint(&at, end, &id)) {
+        if (id == field_id) return read_varint(&at, end, value);
+        while (at < end && *at++ & 0x80) {} /* passes over a count without decoding it */
     }
     return false;
 }

@@ -27,6 +27,7 @@ struct nl_avro_file {
     uint8_t sync[SYNC_BYTES];
     uint64_t offset; /* of the next block */
     uint64_t end;    /* blocks that start here or later are not read */
+    double ratio;    /* plain to stored bytes of the block before; 0: none yet */
     nl_buffer *window;
     uint64_t window_start;
 };
@@ -195,8 +196,11 @@ static nl_status decompress(nl_avro_file *in, nl_bytes stored, uint64_t offset, 
         nl_cursor tail = nl_cursor_over(stored.data + stored.length, 4, nl_file_path(in->file));
         expected = nl_cursor_u32_be(&tail);
     }
-    NL_TRY(nl_codec_decompress_grow(in->codecs, in->codec, stored, NL_AVRO_BLOCK_BYTES_MAX, in->memory, &made, &problem));
+    /* Blocks of a file are alike: what the one before grew to, and a little more. */
+    const size_t guess = in->ratio > 0 ? (size_t)((double)stored.length * in->ratio * 1.05) + 2048 : 0;
+    NL_TRY(nl_codec_decompress_guess(in->codecs, in->codec, stored, guess, NL_AVRO_BLOCK_BYTES_MAX, in->memory, &made, &problem));
     if (problem) return corrupt(in, offset, problem);
+    in->ratio = stored.length ? (double)made->size_bytes / (double)stored.length : 0;
     if (in->codec == NL_CODEC_SNAPPY && nl_crc32(made->data, made->size_bytes, 0) != expected) {
         nl_buffer_release(made);
         return corrupt(in, offset, "the checksum of a snappy block does not match");

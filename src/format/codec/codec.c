@@ -303,7 +303,14 @@ static const char *decompress_into(nl_codec_context *context, nl_codec codec, nl
 nl_status nl_codec_decompress_grow(nl_codec_context *context, nl_codec codec, nl_bytes in, size_t length_max,
                                    nl_memory *memory, nl_buffer **out, const char **problem)
 {
-    size_t capacity = first_guess(codec, in, length_max);
+    return nl_codec_decompress_guess(context, codec, in, 0, length_max, memory, out, problem);
+}
+
+nl_status nl_codec_decompress_guess(nl_codec_context *context, nl_codec codec, nl_bytes in, size_t length_guess, size_t length_max,
+                                    nl_memory *memory, nl_buffer **out, const char **problem)
+{
+    const bool is_guessed = length_guess > 0 && codec != NL_CODEC_ZSTD; /* zstd mostly says its size */
+    size_t capacity = is_guessed ? NL_MIN(length_guess, length_max) : first_guess(codec, in, length_max);
     if (codec == NL_CODEC_NONE) capacity = in.length;
     if (codec == NL_CODEC_SNAPPY && snappy_uncompressed_length((const char *)in.data, in.length, &capacity) != SNAPPY_OK) {
         *problem = bad_data;

@@ -41,6 +41,10 @@ NL_MUST_USE const char *nl_codec_decompress(nl_codec_context *context, nl_codec 
 NL_MUST_USE nl_status nl_codec_decompress_grow(nl_codec_context *context, nl_codec codec, nl_bytes in, size_t length_max,
                                                nl_memory *memory, nl_buffer **out, const char **problem);
 
+/* The same with a first guess of the size; 0: none. A good guess saves attempts. */
+NL_MUST_USE nl_status nl_codec_decompress_guess(nl_codec_context *context, nl_codec codec, nl_bytes in, size_t length_guess, size_t length_max,
+                                                nl_memory *memory, nl_buffer **out, const char **problem);
+
 /* Room that compressing `length` bytes may need at most. */
 size_t nl_codec_bound(nl_codec codec, size_t length);
 /* Fails: UNABLE_TO_ACQUIRE_MEMORY; NILAS_ILLEGAL_ARGUMENT when the library refuses the level. capacity >= bound. */

@@ -71,12 +71,28 @@ static double table_rows(const nl_logical *scan)
     return (double)rows;
 }
 
+/* The node that makes the column's values: not through whole joins, so that estimates of joins of joins stay linear. */
+static const nl_logical *maker_of(const nl_logical *plan, nl_column_id id)
+{
+    const nl_expr *const *exprs = plan->kind == NL_PLAN_PROJECT ? plan->project.exprs : plan->kind == NL_PLAN_AGGREGATE ? plan->aggregate.keys : NULL;
+    const uint32_t count = plan->kind == NL_PLAN_PROJECT ? plan->column_count : plan->aggregate.key_count;
+    for (uint32_t i = 0; exprs && i < count; i++)
+        if (plan->columns[i].id == id && exprs[i]->kind == NL_EXPR_COLUMN) return maker_of(plan->children[0], exprs[i]->column);
+    if (exprs) return NULL;
+    if (plan->child_count == 0) return plan;
+    if (plan->kind == NL_PLAN_SET) return NULL;
+    for (uint32_t i = 0; i < plan->child_count; i++)
+        if (nl_logical_find_column(plan->children[i], id)) return maker_of(plan->children[i], id);
+    return NULL;
+}
+
 double nl_estimate_base_rows(nl_plan_context *context, const nl_logical *plan, nl_column_id id)
 {
-    uint32_t place = 0;
-    const nl_logical *scan = scan_of(plan, id, &place);
-    if (!scan) return nl_estimate_rows(context, plan);
-    nl_logical whole = *scan;
+    const nl_logical *maker = maker_of(plan, id);
+    if (!maker) return UNKNOWN_TABLE_ROWS;
+    if (maker->kind == NL_PLAN_CTE_REF) return UNKNOWN_TABLE_ROWS;
+    if (maker->kind != NL_PLAN_SCAN) return at_least_one(nl_estimate_rows(context, maker));
+    nl_logical whole = *maker;
     whole.scan.filter = NULL;
     return at_least_one(table_rows(&whole));
 }
@@ -226,7 +242,9 @@ static double scan_rows(nl_plan_context *context, const nl_logical *plan)
 {
     double rows = table_rows(plan);
     if (!plan->scan.filter) return rows;
-    const double kept = nl_estimate_base_rows(context, plan, plan->column_count ? plan->columns[0].id : 0) * selectivity(context, plan, plan->scan.filter);
+    nl_logical whole = *plan;
+    whole.scan.filter = NULL;
+    const double kept = table_rows(&whole) * selectivity(context, plan, plan->scan.filter);
     return NL_MIN(rows, at_least_one(kept));
 }
 

@@ -336,6 +336,10 @@ static void append_fragment(nl_builder *out, const nl_query_context *context)
 /* A parse error: the whole statement, with a dashed line that ends in carets below the line of the failure. */
 static void append_statement(nl_builder *out, const nl_query_context *context)
 {
+    if (context->line == 0) { /* the place is not known: the text alone */
+        nl_append_f(out, "\n== SQL ==\n" NL_STR_FMT, NL_STR_ARG(context->text));
+        return;
+    }
     nl_append_f(out, " (line %u, pos %u)\n\n== SQL ==\n", context->line, context->position);
     nl_str rest = context->text;
     while (rest.length > 0 && rest.data[rest.length - 1] == '\n') rest.length--;

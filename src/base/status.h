@@ -96,7 +96,8 @@ NL_MUST_USE nl_status nl_first_error(nl_status first, nl_status second);
 void nl_error_free(nl_error *error); /* NULL is fine */
 
 /* Where in the query's text a failure belongs. Offsets are bytes in `text`; line starts at 1, position (column) at 0
- * as Spark counts it in parse errors. Borrowed text is copied. A context that is already set stays. */
+ * as Spark counts it in parse errors; a parse error of line 0 shows the text alone. Borrowed text is copied. A context
+ * that is already set stays. */
 typedef struct nl_query_context {
     nl_str text;         /* the whole statement                       */
     uint32_t start;      /* first byte of the fragment                */

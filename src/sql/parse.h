@@ -23,6 +23,10 @@ typedef struct nl_parser {
     uint32_t parameter_count;      /* of ?                */
     uint32_t parameter_mark_count; /* of ? and :name      */
     uint32_t pivot_depth;    /* above 0: FOR ends an expression's alias          */
+    uint32_t open_count;     /* parentheses of expressions and calls around the cursor, within this query  */
+    bool may_have_alias;     /* the expression at the cursor may be followed by an alias                   */
+    bool is_in_cast;         /* a type inside CAST(… AS type)                                              */
+    bool has_semicolon;      /* `;` was taken behind the statement                                         */
     nl_label_scope *labels;  /* innermost first; NULL outside of scripts         */
     bool is_in_for_query;    /* FOR v AS query DO: DO ends the query             */
     bool is_fragment_hidden; /* a type, schema or name alone: errors show (line 1, pos 0) instead of a fragment */
@@ -94,6 +98,8 @@ static inline bool nl_parser_take_both(nl_parser *p, nl_token_kind first, nl_tok
     return true;
 }
 NL_MUST_USE nl_status nl_parser_expect(nl_parser *p, nl_token_kind kind);
+/* The `)` of a list that can end nowhere else: what stands there instead makes it the missing token. */
+NL_MUST_USE nl_status nl_parser_close(nl_parser *p);
 NL_MUST_USE nl_status nl_parser_expect_word(nl_parser *p, const char *word);
 NL_MUST_USE nl_status nl_parser_enter(nl_parser *p); /* one level deeper; pair with nl_parser_leave on success */
 static inline void nl_parser_leave(nl_parser *p)
@@ -104,6 +110,12 @@ static inline void nl_parser_leave(nl_parser *p)
 /* ---- failing ------------------------------------------------------------------------------------------------------ */
 
 NL_MUST_USE nl_status nl_parser_syntax_error(nl_parser *p); /* at the cursor, without a hint */
+NL_MUST_USE nl_status nl_parser_extra_input(nl_parser *p);  /* at the cursor: one token too many */
+NL_MUST_USE nl_status nl_parser_missing(nl_parser *p, const char *what); /* at the cursor: `what` is missing before it */
+bool nl_parser_is_syntax_error(nl_status status);
+/* Where Spark's parser gives up a construct as a whole, it blames the token the construct began with, not the one
+ * inside that did not fit. Moves a syntax error to `token` (the cursor goes there too); passes on everything else. */
+NL_MUST_USE nl_status nl_parser_blame(nl_parser *p, nl_status status, uint32_t token);
 /* What Spark refuses only after the whole text has parsed. The first refusal is kept and returned by the entry points
  * unless a syntax error comes later in the text; parsing goes on, so outputs must be set before. Always NULL.
  * The range is shown as a fragment of the text. */
@@ -111,6 +123,7 @@ NL_MUST_USE nl_status nl_parser_refuse(nl_parser *p, nl_status failure, nl_ast_r
 #define NL_REFUSE(p, range, condition, ...) nl_parser_refuse((p), NL_RAISE(condition, __VA_ARGS__), (range))
 #define NL_WHOLE_STATEMENT ((nl_ast_range){.stop = UINT32_MAX}) /* the innermost statement, when it has ended */
 #define NL_NO_PLACE        ((nl_ast_range){0})                  /* an error that shows no fragment            */
+#define NL_TEXT_ONLY       ((nl_ast_range){.stop = UINT32_MAX - 1}) /* one that shows the text without a place */
 /* INVALID_STATEMENT_OR_CLAUSE and "Operation not allowed", both over a range. */
 NL_MUST_USE nl_status nl_parser_not_allowed(nl_parser *p, nl_ast_range range, const char *message);
 NL_MUST_USE nl_status nl_parser_invalid_clause(nl_parser *p, nl_ast_range range, const char *operation);
@@ -201,7 +214,7 @@ bool nl_query_is_only_parentheses(const nl_ast_query *query); /* (query) and not
 /* Whether the words at the cursor go on with a query after its first term: UNION, ORDER BY, LIMIT, |> … */
 bool nl_parser_continues_query(const nl_parser *p);
 NL_MUST_USE nl_status nl_parse_windows(nl_parser *p, nl_ast_named_windows *windows); /* at WINDOW, or nothing */
-NL_MUST_USE nl_status nl_parse_group_by(nl_parser *p, nl_ast_group_by **group_by);   /* at GROUP */
+NL_MUST_USE nl_status nl_parse_group_by(nl_parser *p, bool may_have_aliases, nl_ast_group_by **group_by);   /* at GROUP */
 NL_MUST_USE nl_status nl_parse_select_clause(nl_parser *p, nl_ast_select *select);   /* at SELECT */
 NL_MUST_USE nl_status nl_parse_transform_clause(nl_parser *p, nl_ast_select *select);
 bool nl_parser_starts_transform(const nl_parser *p);

@@ -232,10 +232,6 @@ static nl_status parse_partition_list(nl_parser *p, nl_ast_alter_table *alter, b
         nl_ast_partition_spec *spec = NULL;
         if (!nl_parser_is(p, NL_T_PARTITION)) return nl_parser_syntax_error(p);
         NL_TRY(nl_parse_full_partition_spec(p, false, &spec));
-        if (!spec) {
-            p->at++;
-            return nl_parser_expect(p, NL_T_LEFT_PAREN);
-        }
         partition->spec = *spec;
         if (has_locations && nl_parser_take(p, NL_T_LOCATION)) NL_TRY(nl_parse_string(p, &partition->location));
         nl_list_add(p->arena, &list, partition);
@@ -450,7 +446,7 @@ static nl_status parse_alter_table(nl_parser *p, nl_ast_statement **statement)
     bool is_there;
     NL_TRY(nl_parse_iceberg_alter(p, alter, &is_there));
     if (is_there) return NULL;
-    NL_TRY(nl_parse_partition_spec(p, &alter->partition));
+    NL_TRY(nl_parse_full_partition_spec(p, false, &alter->partition));
     NL_TRY(parse_refused_form(p, alter, &is_there));
     return is_there ? NULL : parse_table_action(p, alter);
 }

@@ -138,19 +138,105 @@ nl_status nl_parser_syntax_error(nl_parser *p)
     return syntax_error_with_hint(p, NL_STR(""));
 }
 
-/* One token is missing, or one too many is there: Spark's parser says which when the text around it fits. */
+nl_status nl_parser_extra_input(nl_parser *p)
+{
+    nl_str token = display_token(p, p->at);
+    return syntax_error_with_hint(p, nl_arena_f(p->arena, ": extra input " NL_STR_FMT, NL_STR_ARG(token)));
+}
+
+nl_status nl_parser_missing(nl_parser *p, const char *what)
+{
+    return syntax_error_with_hint(p, nl_arena_f(p->arena, ": missing %s", what));
+}
+
+bool nl_parser_is_syntax_error(nl_status status)
+{
+    return status && nl_error_condition(status) == NL_COND_PARSE_SYNTAX_ERROR;
+}
+
+nl_status nl_parser_blame(nl_parser *p, nl_status status, uint32_t token)
+{
+    if (!nl_parser_is_syntax_error(status)) return status;
+    nl_error_free(status);
+    p->at = token;
+    return nl_parser_syntax_error(p);
+}
+
+/* What may stand behind a token that was expected. When it stands there now, the token is what is missing. */
+enum { BEFORE_NAME = 1, BEFORE_VALUE = 2, BEFORE_STRING = 4, BEFORE_PAREN = 8, BEFORE_END = 16, BEFORE_ANY = 32 };
+
+static const struct missing_rule {
+    uint16_t kind;
+    uint8_t before;
+} missing_rules[] = {
+    {NL_T_TABLE, BEFORE_NAME},
+    {NL_T_TO, BEFORE_NAME},
+    {NL_T_FROM, BEFORE_NAME | BEFORE_VALUE},
+    {NL_T_INTO, BEFORE_NAME},
+    {NL_T_IN, BEFORE_PAREN},
+    {NL_T_JOIN, BEFORE_NAME | BEFORE_PAREN},
+    {NL_T_USING, BEFORE_NAME | BEFORE_PAREN},
+    {NL_T_ON, BEFORE_VALUE},
+    {NL_T_AND, BEFORE_VALUE},
+    {NL_T_THEN, BEFORE_VALUE},
+    {NL_T_END, BEFORE_ANY},
+    {NL_T_NULL, BEFORE_ANY},
+    {NL_T_BY, BEFORE_VALUE | BEFORE_STRING | BEFORE_PAREN},
+    {NL_T_IS, BEFORE_STRING},
+    {NL_T_EQ, BEFORE_VALUE},
+    {NL_T_EXISTS, BEFORE_NAME},
+    {NL_T_IDENTITY, BEFORE_ANY},
+    {NL_T_IMMEDIATE, BEFORE_NAME | BEFORE_STRING},
+    {NL_T_FUNCTIONS, BEFORE_ANY},
+    {NL_T_RETURN, BEFORE_VALUE},
+    {NL_T_FOR, BEFORE_NAME | BEFORE_PAREN},
+    {NL_T_DATA, BEFORE_NAME},
+    {NL_T_COMPUTE, BEFORE_NAME},
+    {NL_T_STATISTICS, BEFORE_NAME},
+    {NL_T_LIKE, BEFORE_STRING},
+    {NL_T_PARTITIONS, BEFORE_END},
+    {NL_T_COLUMNS, BEFORE_END},
+    {NL_T_CACHE, BEFORE_END},
+    {NL_T_SCHEMA, BEFORE_NAME},
+    {NL_T_REPAIR, BEFORE_NAME},
+    {NL_T_SQL, BEFORE_NAME},
+    {NL_T_WITH, BEFORE_VALUE},
+    {NL_T_OF, BEFORE_VALUE},
+    {NL_T_TERMINATED, BEFORE_NAME},
+    {NL_T_LEFT_PAREN, BEFORE_VALUE},
+    {NL_T_RIGHT_BRACKET, BEFORE_ANY},
+};
+
+static bool may_stand_behind(const nl_parser *p, uint8_t before)
+{
+    bool is_end = nl_parser_is(p, NL_T_EOF) || nl_parser_is(p, NL_T_SEMICOLON);
+    if (before & BEFORE_ANY) return true;
+    if ((before & BEFORE_END) && is_end) return true;
+    if ((before & BEFORE_NAME) && nl_parser_is_identifier_at(p, p->at)) return true;
+    if ((before & BEFORE_STRING) && nl_parser_is_string_at(p, p->at)) return true;
+    if ((before & BEFORE_PAREN) && nl_parser_is(p, NL_T_LEFT_PAREN)) return true;
+    return (before & BEFORE_VALUE) && nl_parser_starts_expression_at(p, p->at);
+}
+
+/* One token too many, or one missing: Spark's parser says which when the text around it fits. */
 nl_status nl_parser_expect(nl_parser *p, nl_token_kind kind)
 {
     if (nl_parser_take(p, kind)) return NULL;
-    nl_str hint = NL_STR("");
     bool is_end = nl_parser_is(p, NL_T_EOF);
-    if (!is_end && nl_parser_ahead(p, 1) == kind) {
-        nl_str token = display_token(p, p->at);
-        hint = nl_arena_f(p->arena, ": extra input " NL_STR_FMT, NL_STR_ARG(token));
-    } else if (is_end && kind == NL_T_RIGHT_PAREN) {
-        hint = NL_STR(": missing ')'");
+    if (!is_end && nl_parser_ahead(p, 1) == kind) return nl_parser_extra_input(p);
+    for (size_t i = 0; i < NL_COUNT(missing_rules); i++) {
+        if (missing_rules[i].kind != kind || !may_stand_behind(p, missing_rules[i].before)) continue;
+        if (kind == NL_T_EQ) return nl_parser_missing(p, "EQ"); /* the one sign Spark's grammar names */
+        return nl_parser_missing(p, nl_str_c(p->arena, nl_arena_f(p->arena, "'%s'", nl_token_text(kind))));
     }
-    return syntax_error_with_hint(p, hint);
+    return nl_parser_syntax_error(p);
+}
+
+nl_status nl_parser_close(nl_parser *p)
+{
+    if (nl_parser_take(p, NL_T_RIGHT_PAREN)) return NULL;
+    if (!nl_parser_is(p, NL_T_EOF) && nl_parser_ahead(p, 1) == NL_T_RIGHT_PAREN) return nl_parser_extra_input(p);
+    return nl_parser_missing(p, "')'");
 }
 
 nl_status nl_parser_expect_word(nl_parser *p, const char *word)

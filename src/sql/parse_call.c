@@ -104,11 +104,32 @@ static nl_status parse_more_arguments(nl_parser *p, bool is_table_function, nl_l
 nl_status nl_parse_arguments(nl_parser *p, bool is_table_function, nl_ast_arguments *args)
 {
     nl_list list = {0};
+    p->open_count++;
     if (!nl_parser_is(p, NL_T_RIGHT_PAREN)) NL_TRY(parse_more_arguments(p, is_table_function, &list, args));
+    p->open_count--;
+    if (!nl_parser_is(p, NL_T_RIGHT_PAREN) && list.count > 1) return nl_parser_extra_input(p);
     return nl_parser_expect(p, NL_T_RIGHT_PAREN);
 }
 
 /* ---- behind the arguments ------------------------------------------------------------------------------------------ */
+
+/* A value that is known without any name: literals and arithmetic over them. */
+static bool is_constant(const nl_ast_expr *expr)
+{
+    for (;;) {
+        switch ((int)expr->kind) {
+        case NL_AST_EXPR_LITERAL:
+        case NL_AST_EXPR_PARAMETER: return true;
+        case NL_AST_EXPR_UNARY: expr = expr->unary.input; break;
+        case NL_AST_EXPR_CAST: expr = expr->cast.input; break;
+        case NL_AST_EXPR_BINARY:
+            if (expr->binary.right->kind != NL_AST_EXPR_LITERAL && !is_constant(expr->binary.right)) return false;
+            expr = expr->binary.left;
+            break;
+        default: return false;
+        }
+    }
+}
 
 static nl_status parse_frame_bound(nl_parser *p, nl_ast_frame_bound *bound)
 {
@@ -125,7 +146,8 @@ static nl_status parse_frame_bound(nl_parser *p, nl_ast_frame_bound *bound)
         if (!nl_parser_take(p, NL_T_PRECEDING)) NL_TRY(nl_parser_expect(p, NL_T_FOLLOWING));
     }
     bound->range = nl_parser_range(p, first);
-    return NULL;
+    if (!bound->offset || is_constant(bound->offset)) return NULL;
+    return NL_REFUSE(p, bound->range, _LEGACY_ERROR_TEMP_0064, NL_P("msg", "Frame bound value must be a literal."));
 }
 
 static nl_status parse_frame(nl_parser *p, nl_ast_window *window)
@@ -152,10 +174,29 @@ static nl_status parse_window_body(nl_parser *p, nl_ast_window *window)
     } else {
         if (nl_parser_take_both(p, NL_T_PARTITION, NL_T_BY) || nl_parser_take_both(p, NL_T_DISTRIBUTE, NL_T_BY))
             NL_TRY(nl_parse_expressions(p, &window->partition_by));
-        if (nl_parser_take_both(p, NL_T_ORDER, NL_T_BY) || nl_parser_take_both(p, NL_T_SORT, NL_T_BY))
+        if (nl_parser_take(p, NL_T_ORDER) || nl_parser_take(p, NL_T_SORT)) {
+            NL_TRY(nl_parser_expect(p, NL_T_BY));
             NL_TRY(nl_parse_sort_items(p, &window->order_by));
+        }
     }
     return parse_frame(p, window);
+}
+
+/* Whether what follows `(` may be a window; else OVER before it is a name. */
+static bool starts_window_body(const nl_parser *p, uint32_t at)
+{
+    nl_token_kind next = nl_parser_kind_at(p, at + 1);
+    switch ((int)nl_parser_kind_at(p, at)) {
+    case NL_T_RIGHT_PAREN: return true;
+    case NL_T_CLUSTER:
+    case NL_T_PARTITION:
+    case NL_T_DISTRIBUTE:
+    case NL_T_ORDER:
+    case NL_T_SORT: return next == NL_T_BY || next == NL_T_RIGHT_PAREN;
+    case NL_T_ROWS:
+    case NL_T_RANGE: return true;
+    default: return nl_parser_is_identifier_at(p, at) && next == NL_T_RIGHT_PAREN;
+    }
 }
 
 nl_status nl_parse_window(nl_parser *p, nl_ast_window **window)
@@ -189,10 +230,11 @@ static nl_status parse_within_group(nl_parser *p, nl_ast_call *call)
 
 static nl_status parse_filter(nl_parser *p, nl_ast_call *call)
 {
-    p->at++;
-    NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
-    NL_TRY(nl_parser_expect(p, NL_T_WHERE));
-    NL_TRY(nl_parse_expression(p, &call->filter));
+    uint32_t open = p->at + 1;
+    p->at += 2;
+    nl_status status = nl_parser_expect(p, NL_T_WHERE);
+    if (!status) status = nl_parse_expression(p, &call->filter);
+    if (status) return nl_parser_blame(p, status, open);
     return nl_parser_expect(p, NL_T_RIGHT_PAREN);
 }
 
@@ -205,8 +247,9 @@ nl_status nl_parse_call_suffix(nl_parser *p, nl_ast_call *call)
         call->nulls = nl_parser_is(p, NL_T_IGNORE) ? NL_AST_NULLS_IGNORE : NL_AST_NULLS_RESPECT;
         p->at += 2;
     }
-    bool has_over = nl_parser_is(p, NL_T_OVER) &&
-                    (nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN || nl_parser_is_identifier_at(p, p->at + 1));
+    bool is_over = nl_parser_is(p, NL_T_OVER);
+    bool has_over = is_over && (nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN ? starts_window_body(p, p->at + 2)
+                                                                         : nl_parser_is_identifier_at(p, p->at + 1));
     if (!has_over) return NULL;
     p->at++;
     return nl_parse_window(p, &call->over);
@@ -254,16 +297,38 @@ static nl_status parse_quantified_arguments(nl_parser *p, nl_ast_call *call)
     return nl_parse_arguments(p, false, &call->args);
 }
 
+/* Arguments that do not fit: as long as only names came, `f (a, b` may be the alias of f's value, or nothing. */
+static nl_status blame_list(nl_parser *p, nl_status status, uint32_t open, bool may_have_alias)
+{
+    if (!nl_parser_is_syntax_error(status)) return status;
+    uint32_t at = open + 1;
+    while (at < p->at && nl_parser_is_identifier_at(p, at) && nl_parser_kind_at(p, at + 1) == NL_T_COMMA) at += 2;
+    bool is_after_comma = at == p->at && at > open + 1;
+    bool are_names = at == p->at || (at + 1 == p->at && nl_parser_is_identifier_at(p, at));
+    if (!are_names) return status;
+    if (may_have_alias && (is_after_comma || p->at == open + 1)) return status;
+    nl_error_free(status);
+    if (may_have_alias) return nl_parser_missing(p, "')'");
+    bool is_end = nl_parser_is(p, NL_T_EOF) && p->at == open + 1;
+    p->at = open;
+    return is_end ? nl_parser_extra_input(p) : nl_parser_syntax_error(p);
+}
+
 nl_status nl_parse_call(nl_parser *p, nl_ast_expr **expr)
 {
     uint32_t first = p->at;
     bool is_identifier = nl_parser_are(p, NL_T_IDENTIFIER, NL_T_LEFT_PAREN);
     nl_ast_name name;
     NL_TRY(parse_function_name(p, &name));
+    uint32_t open = p->at;
     NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     nl_ast_expr *node = nl_parser_new_expr(p, NL_AST_EXPR_CALL, first);
     node->call.name = name;
-    NL_TRY(parse_quantified_arguments(p, &node->call));
+    bool outer = p->may_have_alias;
+    uint32_t open_count = p->open_count;
+    nl_status status = parse_quantified_arguments(p, &node->call);
+    if (status && open_count == 0) status = blame_list(p, status, open, outer);
+    NL_TRY(status);
     if (is_identifier) {
         bool has_suffix = nl_parser_is(p, NL_T_OVER) || nl_parser_is(p, NL_T_FILTER);
         *expr = NULL;
@@ -362,8 +427,10 @@ static nl_status parse_cast(nl_parser *p, uint32_t first, nl_ast_expr **expr)
     if (!nl_parser_is(p, NL_T_AS)) return continue_plain_call(p, first, input, expr);
     p->at++;
     nl_ast_type *type = NULL;
+    p->is_in_cast = true;
     NL_TRY(nl_parse_type(p, &type));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    p->is_in_cast = false;
+    NL_TRY(nl_parser_close(p));
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_CAST, first);
     (*expr)->cast.input = input;
     (*expr)->cast.type = type;
@@ -419,7 +486,7 @@ static nl_status parse_extract(nl_parser *p, uint32_t first, nl_ast_expr **expr)
     nl_ast_expr *args[2] = {string_at(p, p->at - 1, field.text), NULL};
     p->at++;
     NL_TRY(nl_parse_value(p, &args[1]));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    NL_TRY(nl_parser_close(p));
     *expr = new_call(p, first, "extract", NL_AST_CALL_EXTRACT, 2, args);
     return NULL;
 }

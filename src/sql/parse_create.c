@@ -67,21 +67,22 @@ static nl_status check_provider_format(nl_parser *p, const nl_ast_create_table *
     return status;
 }
 
-static nl_status check_temporary_table(nl_parser *p, const nl_ast_create_table *table)
+static nl_status check_temporary_table(nl_parser *p, nl_ast_range head, const nl_ast_create_table *table)
 {
     if (table->query)
         return nl_parser_not_allowed(p, NL_WHOLE_STATEMENT,
                                      "CREATE TEMPORARY TABLE ... AS ..., use CREATE TEMPORARY VIEW instead");
     if (table->is_external) return nl_parser_invalid_clause(p, NL_WHOLE_STATEMENT, "CREATE EXTERNAL TABLE ... USING");
-    if (table->is_if_not_exists)
-        return nl_parser_invalid_clause(p, NL_WHOLE_STATEMENT, "CREATE TEMPORARY TABLE ... IF NOT EXISTS");
-    return table->provider.count > 0 ? NULL : NL_REFUSE(p, NL_WHOLE_STATEMENT, _LEGACY_ERROR_TEMP_0046);
+    if (table->is_if_not_exists) return nl_parser_invalid_clause(p, head, "CREATE TEMPORARY TABLE ... IF NOT EXISTS");
+    if (table->provider.count == 0) return NL_REFUSE(p, NL_WHOLE_STATEMENT, _LEGACY_ERROR_TEMP_0046);
+    if (table->name.count < 2) return NULL;
+    return NL_REFUSE(p, NL_TEXT_ONLY, _LEGACY_ERROR_TEMP_1292, NL_P_STR("tableIdent", nl_parser_quote_name(p, &table->name)));
 }
 
-static nl_status check_table(nl_parser *p, const nl_ast_create_table *table)
+static nl_status check_table(nl_parser *p, nl_ast_range head, const nl_ast_create_table *table)
 {
     uint32_t new_columns = count_new_columns(&table->clauses.partitioned_by);
-    if (table->is_temporary) NL_TRY(check_temporary_table(p, table));
+    if (table->is_temporary) NL_TRY(check_temporary_table(p, head, table));
     NL_TRY(check_provider_format(p, table));
     if (new_columns > 0 && new_columns < table->clauses.partitioned_by.count)
         NL_TRY(refuse_mixed_partitioning(p, &table->clauses.partitioned_by));
@@ -99,13 +100,14 @@ static nl_status check_table(nl_parser *p, const nl_ast_create_table *table)
 /* Everything behind the table's name. */
 static nl_status parse_table_body(nl_parser *p, nl_ast_create_table *table, nl_ast_statement **statement)
 {
+    nl_ast_range head = nl_parser_range(p, p->statement_first);
     bool has_columns = nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_ahead(p, 1) != NL_T_LEFT_PAREN &&
                        !nl_parser_starts_query_at(p, p->at + 1);
     if (has_columns) {
         p->at++;
         table->has_columns = true;
         NL_TRY(nl_parse_column_definitions(p, &table->columns));
-        NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+        NL_TRY(nl_parser_close(p));
     }
     if (nl_parser_take(p, NL_T_USING)) NL_TRY(nl_parse_name(p, &table->provider));
     NL_TRY(nl_parse_table_clauses(p, &table->clauses));
@@ -115,7 +117,7 @@ static nl_status parse_table_body(nl_parser *p, nl_ast_create_table *table, nl_a
     }
     *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_CREATE_TABLE);
     (*statement)->create_table = table;
-    return check_table(p, table);
+    return check_table(p, head, table);
 }
 
 static nl_status parse_like_clause(nl_parser *p, nl_ast_create_table_like *like, bool *is_there)

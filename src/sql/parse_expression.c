@@ -125,7 +125,7 @@ static bool starts_is_predicate(const nl_parser *p)
 {
     nl_token_kind next = nl_parser_ahead(p, 1);
     return is_not_word(next) || next == NL_T_NULL || next == NL_T_TRUE || next == NL_T_FALSE || next == NL_T_UNKNOWN ||
-           (next == NL_T_DISTINCT && nl_parser_ahead(p, 2) == NL_T_FROM);
+           (next == NL_T_DISTINCT && nl_parser_is_identifier_at(p, p->at + 2));
 }
 
 /* The predicate's word at the cursor or behind NOT, when it really is one; NL_T_EOF when not. */
@@ -156,13 +156,18 @@ static nl_status parse_between(nl_parser *p, uint32_t first, nl_ast_expr *input,
     return NULL;
 }
 
-/* IN (a, b) and IN (query). IN ((query)) is a list of one scalar subquery. */
+/* IN (a, b) and IN (query). IN ((query)) is a list of one scalar subquery. When the parentheses do not fit, IN is read
+ * as a name, and the blame falls on what then cannot follow. */
 static nl_status parse_in(nl_parser *p, uint32_t first, nl_ast_expr *input, nl_ast_expr **expr)
 {
     uint32_t open = p->at;
     nl_ast_query *query = NULL;
     nl_list list = {0};
-    NL_TRY(nl_parse_parentheses(p, false, &query, &list));
+    bool may_have_alias = p->may_have_alias;
+    nl_status status = nl_parse_parentheses(p, false, &query, &list);
+    bool is_plain = open == first + 1 && p->open_count <= 1;
+    if (status && is_plain) return nl_parser_blame(p, status, may_have_alias ? open : first);
+    NL_TRY(status);
     if (query && nl_parser_kind_at(p, open + 1) == NL_T_LEFT_PAREN && nl_query_is_only_parentheses(query)) {
         nl_ast_expr *item = nl_parser_new_expr(p, NL_AST_EXPR_SUBQUERY, open);
         item->range = query->range;
@@ -200,7 +205,7 @@ static nl_status parse_quantified_like(nl_parser *p, uint32_t first, nl_ast_like
                                                            : NL_AST_QUANTIFIER_ALL;
     *expr = node;
     if (patterns.count > 0) return NULL;
-    return NL_REFUSE(p, node->range, _LEGACY_ERROR_TEMP_0064, NL_P("msg", "Expected something between '(' and ')'"));
+    return NL_REFUSE(p, node->range, _LEGACY_ERROR_TEMP_0064, NL_P("msg", "Expected something between '(' and ')'."));
 }
 
 static nl_status parse_escape(nl_parser *p, uint32_t first, nl_ast_expr *like)
@@ -287,9 +292,11 @@ static bool starts_not(const nl_parser *p)
     if (nl_parser_is(p, NL_T_BANG)) return true;
     if (!nl_parser_is(p, NL_T_NOT)) return false;
     if (p->options.is_ansi_reserved) return true;
+    if (nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN && nl_parser_ahead(p, 2) == NL_T_RIGHT_PAREN) return false;
     return nl_parser_ahead(p, 1) != NL_T_ASTERISK && nl_parser_starts_expression_at(p, p->at + 1);
 }
 
+/* EXISTS(…) whose query does not fit is read as a name before a list. */
 static bool starts_exists(const nl_parser *p)
 {
     if (!nl_parser_are(p, NL_T_EXISTS, NL_T_LEFT_PAREN)) return false;
@@ -303,8 +310,10 @@ static nl_status parse_exists(nl_parser *p, nl_ast_expr **expr)
     uint32_t first = p->at;
     p->at += 2;
     nl_ast_query *query = NULL;
-    NL_TRY(nl_parse_query(p, &query));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    nl_status status = nl_parse_query(p, &query);
+    if (!status) status = nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    if (status && p->open_count == 0) return nl_parser_blame(p, status, first + (p->may_have_alias ? 3 : 1));
+    NL_TRY(status);
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_EXISTS, first);
     (*expr)->query = query;
     return NULL;
@@ -388,7 +397,11 @@ static nl_status parse_or(nl_parser *p, uint32_t first, nl_ast_expr *operand, nl
 
 nl_status nl_parse_expression(nl_parser *p, nl_ast_expr **expr)
 {
-    return parse_or(p, p->at, NULL, expr);
+    bool outer = p->may_have_alias;
+    p->may_have_alias = false;
+    NL_TRY(parse_or(p, p->at, NULL, expr));
+    p->may_have_alias = outer;
+    return NULL;
 }
 
 nl_status nl_parse_expression_after(nl_parser *p, uint32_t first, nl_ast_expr *primary, nl_ast_expr **expr)
@@ -442,7 +455,10 @@ nl_status nl_parse_named_expression(nl_parser *p, nl_ast_expr **expr)
 {
     uint32_t first = p->at;
     nl_ast_expr *input = NULL;
-    NL_TRY(nl_parse_expression(p, &input));
+    bool outer = p->may_have_alias;
+    p->may_have_alias = true;
+    NL_TRY(parse_or(p, first, NULL, &input));
+    p->may_have_alias = outer;
     return nl_parse_alias(p, first, input, expr);
 }
 

@@ -102,10 +102,6 @@ static nl_status parse_parts(nl_parser *p, part_rule *rule, uint32_t part_count_
         }
         NL_TRY(rule(p, &parts[count++]));
     }
-    if (count < part_count_max && nl_parser_is(p, NL_T_DOT)) {
-        p->at++;
-        return nl_parser_syntax_error(p);
-    }
     *name = (nl_ast_name){.parts = parts, .count = count, .range = nl_parser_range(p, first)};
     return nl_arena_check(p->arena);
 }
@@ -165,7 +161,7 @@ nl_status nl_parse_identifier_list(nl_parser *p, nl_ast_idents *idents)
 {
     NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     NL_TRY(nl_parse_name_parts(p, idents));
-    return nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    return nl_parser_close(p);
 }
 
 nl_str nl_parser_quote_name(nl_parser *p, const nl_ast_name *name)

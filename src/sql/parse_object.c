@@ -185,7 +185,7 @@ static nl_status parse_sql_function(nl_parser *p, nl_ast_create_function *functi
     p->at++;
     if (!nl_parser_is(p, NL_T_RIGHT_PAREN)) NL_TRY(nl_parse_column_definitions(p, &function->parameters));
     NL_TRY(check_parameters(p, function));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    NL_TRY(nl_parser_close(p));
     NL_TRY(parse_returns(p, function));
     characteristics found = {.first = p->at};
     bool is_there = true;
@@ -254,12 +254,14 @@ nl_status nl_parse_create_index(nl_parser *p, nl_ast_statement **statement)
         nl_ast_index_column *column = NL_NEW(p->arena, nl_ast_index_column);
         NL_TRY(nl_parse_name(p, &column->column));
         if (nl_parser_take(p, NL_T_OPTIONS)) NL_TRY(nl_parse_properties(p, false, &column->options));
+        NL_TRY(nl_parser_need_values(p, column->options));
         nl_list_add(p->arena, &list, column);
     } while (nl_parser_take(p, NL_T_COMMA));
     NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
     index->columns = NL_FLATTEN(p, &list, nl_ast_index_column);
     index->column_count = list.count;
     if (nl_parser_take(p, NL_T_OPTIONS)) NL_TRY(nl_parse_properties(p, false, &index->options));
+    NL_TRY(nl_parser_need_values(p, index->options));
     *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_CREATE_INDEX);
     (*statement)->create_index = index;
     return NULL;

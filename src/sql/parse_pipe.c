@@ -69,7 +69,7 @@ static nl_status parse_pipe_relation(nl_parser *p, nl_ast_pipe *pipe)
             is_pivot = true;
             NL_TRY(nl_parse_pivot(p, first, pipe->relation, &pipe->relation));
         }
-        if (is_pivot) return NL_REFUSE(p, nl_parser_range(p, first), NOT_ALLOWED_IN_FROM__UNPIVOT_WITH_PIVOT);
+        if (is_pivot) return NL_REFUSE(p, NL_WHOLE_STATEMENT, NOT_ALLOWED_IN_FROM__UNPIVOT_WITH_PIVOT);
     }
     return NULL;
 }
@@ -90,14 +90,14 @@ static nl_status parse_pipe_aggregate(nl_parser *p, nl_ast_pipe *pipe)
     pipe->kind = NL_AST_PIPE_AGGREGATE;
     if (!nl_parser_are(p, NL_T_GROUP, NL_T_BY) && nl_parser_starts_expression_at(p, p->at))
         NL_TRY(nl_parse_named_expressions(p, &pipe->exprs));
-    if (nl_parser_are(p, NL_T_GROUP, NL_T_BY)) NL_TRY(nl_parse_group_by(p, &pipe->group_by));
+    if (nl_parser_are(p, NL_T_GROUP, NL_T_BY)) NL_TRY(nl_parse_group_by(p, true, &pipe->group_by));
     if (pipe->exprs.count > 0 || pipe->group_by) return NULL;
     return nl_parser_not_allowed(p, NL_WHOLE_STATEMENT,
                                  "The AGGREGATE clause requires a list of aggregate expressions or a list of "
                                  "grouping expressions, or both");
 }
 
-/* One of ORDER BY, SORT BY … LIMIT, or LIMIT and OFFSET together. Nothing at all passes the table through. */
+/* An order, or LIMIT and OFFSET, but not both. Nothing at all passes the table through. */
 static nl_status parse_pipe_organization(nl_parser *p, nl_ast_pipe *pipe)
 {
     uint32_t first = p->at;
@@ -107,23 +107,16 @@ static nl_status parse_pipe_organization(nl_parser *p, nl_ast_pipe *pipe)
     nl_ast_range range = nl_parser_range(p, first);
     if (o->windows.count > 0)
         return NL_REFUSE(p, range, UNSUPPORTED_FEATURE__CLAUSE_WITH_PIPE_OPERATORS, NL_P("clauses", "the WINDOW clause"));
-    const struct {
-        const char *words;
-        bool is_there;
-    } clauses[] = {
-        {"ORDER BY", o->order_by.count > 0},   {"CLUSTER BY", o->cluster_by.count > 0},
-        {"SORT BY", o->sort_by.count > 0},     {"DISTRIBUTE BY", o->distribute_by.count > 0},
-        {"LIMIT", o->limit || o->is_limit_all}, {"OFFSET", o->offset != NULL},
-    };
-    const char *found = NULL;
-    for (size_t i = 0; i < NL_COUNT(clauses); i++) {
-        if (!clauses[i].is_there) continue;
-        if (found)
-            return NL_REFUSE(p, range, MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS, NL_P("clause1", found),
-                                 NL_P("clause2", clauses[i].words));
-        found = clauses[i].words;
-    }
-    return NULL;
+    const char *order = o->order_by.count > 0                              ? "ORDER BY"
+                        : o->cluster_by.count > 0                          ? "CLUSTER BY"
+                        : o->sort_by.count > 0 && o->distribute_by.count > 0 ? "SORT BY ... DISTRIBUTE BY ..."
+                        : o->sort_by.count > 0                             ? "SORT BY"
+                        : o->distribute_by.count > 0                       ? "DISTRIBUTE BY"
+                                                                           : NULL;
+    const char *limit = o->offset ? "OFFSET" : o->limit || o->is_limit_all ? "LIMIT" : NULL;
+    if (!order || !limit) return NULL;
+    return NL_REFUSE(p, range, MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS, NL_P("clause1", order),
+                     NL_P("clause2", limit));
 }
 
 static nl_status parse_operator(nl_parser *p, nl_ast_pipe *pipe)

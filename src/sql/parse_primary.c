@@ -69,7 +69,7 @@ nl_status nl_parse_primary_suffix(nl_parser *p, uint32_t first, nl_ast_expr *pri
         nl_token_kind kind = nl_parser_kind(p);
         if (kind == NL_T_LEFT_BRACKET)
             NL_TRY(parse_subscript(p, first, primary, &primary));
-        else if (kind == NL_T_DOT)
+        else if (kind == NL_T_DOT && nl_parser_is_identifier_at(p, p->at + 1))
             NL_TRY(parse_field_access(p, first, primary, &primary));
         else if (kind == NL_T_DOUBLE_COLON)
             NL_TRY(parse_colon_cast(p, first, primary, &primary));
@@ -102,26 +102,41 @@ static nl_status parse_when(nl_parser *p, nl_ast_when *when)
     return nl_parse_expression(p, &when->result);
 }
 
-static nl_status parse_case(nl_parser *p, nl_ast_expr **expr)
+/* WHEN … THEN … [ELSE …] END */
+static nl_status parse_case_rest(nl_parser *p, nl_ast_expr *node)
 {
-    uint32_t first = p->at++;
-    nl_ast_expr *operand = NULL;
-    nl_ast_expr *otherwise = NULL;
     nl_list whens = {0};
-    bool is_searched = nl_parser_is(p, NL_T_WHEN) && nl_parser_starts_expression_at(p, p->at + 1);
-    if (!is_searched) NL_TRY(nl_parse_expression(p, &operand));
     do {
         nl_ast_when *when = NL_NEW(p->arena, nl_ast_when);
         NL_TRY(parse_when(p, when));
         nl_list_add(p->arena, &whens, when);
     } while (nl_parser_is(p, NL_T_WHEN));
-    if (nl_parser_take(p, NL_T_ELSE)) NL_TRY(nl_parse_expression(p, &otherwise));
-    NL_TRY(nl_parser_expect(p, NL_T_END));
-    *expr = nl_parser_new_expr(p, NL_AST_EXPR_CASE, first);
-    (*expr)->choice.operand = operand;
-    (*expr)->choice.whens = NL_FLATTEN(p, &whens, nl_ast_when);
-    (*expr)->choice.when_count = whens.count;
-    (*expr)->choice.otherwise = otherwise;
+    node->choice.whens = NL_FLATTEN(p, &whens, nl_ast_when);
+    node->choice.when_count = whens.count;
+    if (!nl_parser_take(p, NL_T_ELSE)) return nl_parser_take(p, NL_T_END) ? NULL : nl_parser_extra_input(p);
+    NL_TRY(nl_parse_expression(p, &node->choice.otherwise));
+    return nl_parser_expect(p, NL_T_END);
+}
+
+/* A CASE WHEN that does not come to its END is read as two names. *expr stays NULL when CASE itself is one. */
+static nl_status parse_case(nl_parser *p, nl_ast_expr **expr)
+{
+    uint32_t first = p->at++;
+    bool may_have_alias = p->may_have_alias;
+    nl_ast_expr *node = nl_parser_new_expr(p, NL_AST_EXPR_CASE, first);
+    bool is_searched = nl_parser_is(p, NL_T_WHEN) && nl_parser_starts_expression_at(p, p->at + 1);
+    if (!is_searched) {
+        NL_TRY(nl_parse_expression(p, &node->choice.operand));
+        if (!nl_parser_is(p, NL_T_WHEN) && p->at <= first + 2) {
+            p->at = first;
+            return NULL;
+        }
+    }
+    nl_status status = parse_case_rest(p, node);
+    if (is_searched) status = nl_parser_blame(p, status, first + (may_have_alias ? 2 : 1));
+    NL_TRY(status);
+    node->range = nl_parser_range(p, first);
+    *expr = node;
     return NULL;
 }
 
@@ -210,13 +225,27 @@ static nl_status parse_after_inner(nl_parser *p, uint32_t first, nl_ast_query *i
     return nl_parse_query_after(p, first, NULL, term, query);
 }
 
+/* Whether only `( a, b, …` stands between the parenthesis and the cursor: it may still be a list of names. */
+static bool is_identifier_prefix(const nl_parser *p, uint32_t open)
+{
+    for (uint32_t at = open + 1; at < p->at; at++) {
+        bool is_name = (at - open) % 2 == 1;
+        if (is_name ? !nl_parser_is_identifier_at(p, at) : nl_parser_kind_at(p, at) != NL_T_COMMA) return false;
+    }
+    return true;
+}
+
 /* Several levels of ( are taken here without going through the whole ladder of rules for each. */
 nl_status nl_parse_parentheses(nl_parser *p, bool may_have_aliases, nl_ast_query **query, nl_list *exprs)
 {
     NL_TRY(nl_parser_enter(p));
     NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     uint32_t first = p->at;
+    uint32_t open = first - 1;
     nl_ast_expr *expr = NULL;
+    bool outer = p->may_have_alias;
+    p->may_have_alias = may_have_aliases;
+    p->open_count++;
     if (nl_parser_starts_query_at(p, p->at)) {
         NL_TRY(nl_parse_query(p, query));
     } else if (nl_parser_is(p, NL_T_LEFT_PAREN) && !starts_lambda_parameters(p)) {
@@ -235,9 +264,13 @@ nl_status nl_parse_parentheses(nl_parser *p, bool may_have_aliases, nl_ast_query
         NL_TRY(nl_parse_expression(p, &expr));
     }
     nl_parser_leave(p);
+    p->may_have_alias = outer;
+    p->open_count--;
     bool is_lone_alias = exprs->count == 1 && ((nl_ast_expr *)exprs->items[0])->kind == NL_AST_EXPR_ALIAS;
     if (is_lone_alias && nl_parser_is(p, NL_T_RIGHT_PAREN)) return nl_parser_syntax_error(p);
-    return nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    if (nl_parser_take(p, NL_T_RIGHT_PAREN)) return NULL;
+    if (*query) return nl_parser_close(p);
+    return exprs->count > 1 && !is_identifier_prefix(p, open) ? nl_parser_extra_input(p) : nl_parser_syntax_error(p);
 }
 
 nl_status nl_parse_query_or_expression(nl_parser *p, nl_ast_query **query, nl_ast_expr **expr)
@@ -335,7 +368,8 @@ static nl_status parse_bare_primary(nl_parser *p, nl_ast_expr **expr)
     *expr = NULL;
     if (kind == NL_T_LEFT_PAREN) return parse_parenthesized(p, expr);
     if (kind == NL_T_ASTERISK) return parse_star(p, p->at, NULL, expr);
-    if (starts_case(p)) return parse_case(p, expr);
+    if (starts_case(p)) NL_TRY(parse_case(p, expr));
+    if (*expr) return NULL;
     if (nl_token_is_keyword(kind) && nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN) {
         NL_TRY(nl_parse_special_call(p, expr));
         if (*expr) return NULL;

@@ -42,13 +42,20 @@ static bool is_set_operator(nl_token_kind kind)
     return kind == NL_T_UNION || kind == NL_T_EXCEPT || kind == NL_T_MINUS || kind == NL_T_INTERSECT;
 }
 
-/* UNION [ALL | DISTINCT] and a query behind it. */
+/* UNION, EXCEPT, MINUS or INTERSECT as an operator: the next word could not follow an alias. */
 static bool starts_set_operation(const nl_parser *p, uint32_t at)
 {
     if (!is_set_operator(nl_parser_kind_at(p, at))) return false;
-    nl_token_kind next = nl_parser_kind_at(p, at + 1);
-    uint32_t query_at = next == NL_T_ALL || next == NL_T_DISTINCT ? at + 2 : at + 1;
-    return nl_parser_kind_at(p, query_at) == NL_T_LEFT_PAREN || nl_parser_starts_query_at(p, query_at);
+    switch ((int)nl_parser_kind_at(p, at + 1)) {
+    case NL_T_EOF:
+    case NL_T_RIGHT_PAREN:
+    case NL_T_COMMA:
+    case NL_T_SEMICOLON:
+    case NL_T_OPERATOR_PIPE: return false;
+    case NL_T_FROM:
+    case NL_T_SELECT: return nl_parser_starts_expression_at(p, at + 2) || nl_parser_kind_at(p, at + 1) == NL_T_SELECT;
+    default: return true;
+    }
 }
 
 bool nl_parser_starts_join_at(const nl_parser *p, uint32_t at)
@@ -162,7 +169,6 @@ bool nl_parser_starts_clause_at(const nl_parser *p, uint32_t at, bool is_table)
     case NL_T_WITH: return next == NL_T_ROLLUP || next == NL_T_CUBE;
     case NL_T_FOR: return p->pivot_depth > 0 && (is_name || next == NL_T_LEFT_PAREN);
     case NL_T_DO: return p->is_in_for_query;
-    case NL_T_WHEN: return is_table && (next == NL_T_MATCHED || next == NL_T_NOT);
     default: return false;
     }
 }
@@ -325,14 +331,21 @@ static nl_status parse_analytics(nl_parser *p, nl_ast_grouping **grouping)
     return NULL;
 }
 
-static nl_status parse_group_item(nl_parser *p, nl_ast_grouping **grouping)
+/* The grammar lets a grouping expression have an alias, which is refused outside of |> AGGREGATE. */
+static nl_status parse_group_item(nl_parser *p, bool may_have_aliases, nl_ast_grouping **grouping)
 {
     uint32_t first = p->at;
     if (starts_analytics(p)) return parse_analytics(p, grouping);
     *grouping = new_grouping(p, NL_AST_GROUP_EXPRESSION);
-    NL_TRY(nl_parse_expression(p, &(*grouping)->expr));
+    nl_ast_expr *expr = NULL;
+    NL_TRY(nl_parse_expression(p, &expr));
+    NL_TRY(nl_parse_alias(p, first, expr, &expr));
+    (*grouping)->expr = expr;
     (*grouping)->range = nl_parser_range(p, first);
-    return NULL;
+    if (expr->kind != NL_AST_EXPR_ALIAS || may_have_aliases) return NULL;
+    nl_str shown = nl_arena_f(p->arena, "'" NL_STR_FMT "'", NL_STR_ARG(expr->alias.names.items[0].text));
+    nl_str hint = nl_arena_f(p->arena, ": extra input " NL_STR_FMT, NL_STR_ARG(shown));
+    return NL_REFUSE(p, NL_TEXT_ONLY, PARSE_SYNTAX_ERROR, NL_P_STR("error", shown), NL_P_STR("hint", hint));
 }
 
 static nl_status parse_group_suffix(nl_parser *p, nl_ast_group_by *group_by)
@@ -357,15 +370,15 @@ static nl_status parse_group_suffix(nl_parser *p, nl_ast_group_by *group_by)
     return NULL;
 }
 
-nl_status nl_parse_group_by(nl_parser *p, nl_ast_group_by **group_by)
+nl_status nl_parse_group_by(nl_parser *p, bool may_have_aliases, nl_ast_group_by **group_by)
 {
     uint32_t first = p->at;
-    p->at += 2;
+    if (!nl_parser_take_both(p, NL_T_GROUP, NL_T_BY)) return nl_parser_syntax_error(p);
     nl_ast_group_by *node = NL_NEW(p->arena, nl_ast_group_by);
     nl_list items = {0};
     do {
         nl_ast_grouping *item = NULL;
-        NL_TRY(parse_group_item(p, &item));
+        NL_TRY(parse_group_item(p, may_have_aliases, &item));
         nl_list_add(p->arena, &items, item);
     } while (nl_parser_take(p, NL_T_COMMA));
     node->items = (nl_ast_groupings){(nl_ast_grouping **)items.items, items.count};
@@ -390,11 +403,8 @@ static nl_status check_window_name(nl_parser *p, const nl_list *list, const nl_a
 }
 
 /* Windows are few; a query with more than a thousand is refused rather than compared pair by pair. */
-nl_status nl_parse_windows(nl_parser *p, nl_ast_named_windows *windows)
+static nl_status parse_window_list(nl_parser *p, nl_ast_named_windows *windows)
 {
-    bool is_clause = nl_parser_is(p, NL_T_WINDOW) && nl_parser_is_identifier_at(p, p->at + 1) &&
-                     nl_parser_ahead(p, 2) == NL_T_AS;
-    if (!is_clause) return NULL;
     uint32_t first = p->at++;
     nl_list list = {0};
     do {
@@ -410,6 +420,14 @@ nl_status nl_parse_windows(nl_parser *p, nl_ast_named_windows *windows)
     return NULL;
 }
 
+nl_status nl_parse_windows(nl_parser *p, nl_ast_named_windows *windows)
+{
+    uint32_t first = p->at;
+    bool is_clause = nl_parser_is(p, NL_T_WINDOW) && nl_parser_is_identifier_at(p, p->at + 1) &&
+                     nl_parser_ahead(p, 2) == NL_T_AS;
+    return is_clause ? nl_parser_blame(p, parse_window_list(p, windows), first) : NULL;
+}
+
 static bool takes_clause_word(nl_parser *p, nl_token_kind kind)
 {
     if (!nl_parser_is(p, kind) || !nl_parser_starts_expression_at(p, p->at + 1)) return false;
@@ -417,15 +435,31 @@ static bool takes_clause_word(nl_parser *p, nl_token_kind kind)
     return true;
 }
 
+static bool starts_group_by(nl_parser *p)
+{
+    if (!nl_parser_is(p, NL_T_GROUP)) return false;
+    if (nl_parser_ahead(p, 1) != NL_T_BY) p->at++; /* no alias is possible any more: the next word is wrong */
+    return true;
+}
+
 /* LATERAL VIEW … WHERE … GROUP BY … HAVING … WINDOW …, after the select list and FROM. */
 static nl_status parse_select_clauses(nl_parser *p, nl_ast_select *select)
 {
     NL_TRY(nl_parse_lateral_views(p, &select->from));
-    if (takes_clause_word(p, NL_T_WHERE)) NL_TRY(nl_parse_expression(p, &select->where));
-    bool has_grouping = !(select->transform && !select->from);
-    if (has_grouping && nl_parser_are(p, NL_T_GROUP, NL_T_BY)) NL_TRY(nl_parse_group_by(p, &select->group_by));
-    if (takes_clause_word(p, NL_T_HAVING)) NL_TRY(nl_parse_expression(p, &select->having));
+    /* Whoever could have been an alias has become one: the words are clauses now. */
+    if (nl_parser_take(p, NL_T_WHERE)) NL_TRY(nl_parse_expression(p, &select->where));
+    if (starts_group_by(p)) NL_TRY(nl_parse_group_by(p, false, &select->group_by));
+    if (nl_parser_take(p, NL_T_HAVING)) NL_TRY(nl_parse_expression(p, &select->having));
     return nl_parse_windows(p, &select->windows);
+}
+
+static nl_status check_transform(nl_parser *p, nl_ast_range range, const nl_ast_transform *transform)
+{
+    if (!transform) return NULL;
+    if (transform->quantifier != NL_AST_SET_UNSAID) return NL_REFUSE(p, range, UNSUPPORTED_FEATURE__TRANSFORM_DISTINCT_ALL);
+    if (transform->record_reader.data || transform->record_writer.data)
+        return NL_REFUSE(p, range, _LEGACY_ERROR_TEMP_0048);
+    return NULL;
 }
 
 /* SELECT …, SELECT TRANSFORM …, MAP …, REDUCE … with everything up to WINDOW. */
@@ -437,14 +471,11 @@ static nl_status parse_select(nl_parser *p, nl_ast_term **term)
         NL_TRY(nl_parse_transform_clause(p, select));
     else
         NL_TRY(nl_parse_select_clause(p, select));
-    if (nl_parser_is(p, NL_T_FROM) && starts_from(p, p->at)) {
-        p->at++;
-        NL_TRY(nl_parse_from(p, &select->from));
-    }
+    if (nl_parser_take(p, NL_T_FROM)) NL_TRY(nl_parse_from(p, &select->from));
     NL_TRY(parse_select_clauses(p, select));
     *term = nl_parser_new_term(p, NL_AST_TERM_SELECT, first);
     (*term)->select = select;
-    return NULL;
+    return check_transform(p, (*term)->range, select->transform);
 }
 
 /* ---- FROM first ------------------------------------------------------------------------------------------------------- */
@@ -471,6 +502,7 @@ nl_status nl_parse_from_body(nl_parser *p, nl_ast_relation *from, nl_ast_query *
         NL_TRY(nl_parse_expression(p, &select->where));
     nl_ast_term *term = nl_parser_new_term(p, NL_AST_TERM_SELECT, first);
     term->select = select;
+    NL_TRY(check_transform(p, term->range, select->transform));
     nl_ast_query *node = NL_NEW(p->arena, nl_ast_query);
     node->body = term;
     NL_TRY(nl_parse_organization(p, &node->organization));
@@ -564,7 +596,7 @@ static int term_precedence(const nl_parser *p)
 {
     nl_token_kind kind = nl_parser_kind(p);
     if (kind == NL_T_OPERATOR_PIPE) return 1;
-    if (!starts_set_operation(p, p->at)) return 0;
+    if (!is_set_operator(kind)) return 0;
     return kind == NL_T_INTERSECT && !p->options.is_legacy_setops ? 3 : 2;
 }
 
@@ -659,8 +691,24 @@ nl_status nl_parse_ctes(nl_parser *p, nl_ast_ctes *ctes)
     return NULL;
 }
 
+/* A list behind two words that does not fit makes the first word the wrong one. */
+static nl_status parse_sort_clause(nl_parser *p, nl_token_kind word, nl_ast_sort_items *items)
+{
+    uint32_t first = p->at;
+    if (!nl_parser_take_both(p, word, NL_T_BY)) return NULL;
+    return nl_parser_blame(p, nl_parse_sort_items(p, items), first);
+}
+
+static nl_status parse_list_clause(nl_parser *p, nl_token_kind word, nl_ast_exprs *exprs)
+{
+    uint32_t first = p->at;
+    if (!nl_parser_take_both(p, word, NL_T_BY)) return NULL;
+    return nl_parser_blame(p, nl_parse_expressions(p, exprs), first);
+}
+
 static nl_status parse_limit(nl_parser *p, nl_ast_organization *o)
 {
+    uint32_t first = p->at;
     if (takes_clause_word(p, NL_T_LIMIT)) {
         nl_token_kind next = nl_parser_ahead(p, 1);
         bool is_all = nl_parser_is(p, NL_T_ALL) && next != NL_T_DOT && next != NL_T_LEFT_PAREN && next != NL_T_PLUS &&
@@ -669,21 +717,25 @@ static nl_status parse_limit(nl_parser *p, nl_ast_organization *o)
             o->is_limit_all = true;
             p->at++;
         } else {
-            NL_TRY(nl_parse_expression(p, &o->limit));
+            NL_TRY(nl_parser_blame(p, nl_parse_expression(p, &o->limit), first));
         }
     }
-    if (takes_clause_word(p, NL_T_OFFSET)) NL_TRY(nl_parse_expression(p, &o->offset));
-    return NULL;
+    first = p->at;
+    if (!takes_clause_word(p, NL_T_OFFSET)) return NULL;
+    return nl_parser_blame(p, nl_parse_expression(p, &o->offset), first);
 }
 
 nl_status nl_parse_organization(nl_parser *p, nl_ast_organization *o)
 {
     uint32_t first = p->at;
-    if (nl_parser_take_both(p, NL_T_ORDER, NL_T_BY)) NL_TRY(nl_parse_sort_items(p, &o->order_by));
-    if (nl_parser_take_both(p, NL_T_CLUSTER, NL_T_BY)) NL_TRY(nl_parse_expressions(p, &o->cluster_by));
-    if (nl_parser_take_both(p, NL_T_DISTRIBUTE, NL_T_BY)) NL_TRY(nl_parse_expressions(p, &o->distribute_by));
-    if (nl_parser_take_both(p, NL_T_SORT, NL_T_BY)) NL_TRY(nl_parse_sort_items(p, &o->sort_by));
+    uint32_t open_count = p->open_count;
+    p->open_count = 0;
+    NL_TRY(parse_sort_clause(p, NL_T_ORDER, &o->order_by));
+    NL_TRY(parse_list_clause(p, NL_T_CLUSTER, &o->cluster_by));
+    NL_TRY(parse_list_clause(p, NL_T_DISTRIBUTE, &o->distribute_by));
+    NL_TRY(parse_sort_clause(p, NL_T_SORT, &o->sort_by));
     NL_TRY(nl_parse_windows(p, &o->windows));
+    p->open_count = open_count;
     NL_TRY(parse_limit(p, o));
     bool has_order = o->order_by.count > 0;
     bool has_sort = o->sort_by.count > 0;
@@ -716,9 +768,14 @@ nl_status nl_parse_query(nl_parser *p, nl_ast_query **query)
 {
     uint32_t first = p->at;
     NL_TRY(nl_parser_enter(p));
+    uint32_t open_count = p->open_count;
+    bool may_have_alias = p->may_have_alias;
+    p->open_count = 0;
     nl_ast_ctes ctes = {0};
     if (nl_parser_is(p, NL_T_WITH)) NL_TRY(nl_parse_ctes(p, &ctes));
     NL_TRY(nl_parse_query_after(p, first, &ctes, NULL, query));
+    p->open_count = open_count;
+    p->may_have_alias = may_have_alias;
     nl_parser_leave(p);
     return NULL;
 }

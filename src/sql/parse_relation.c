@@ -157,10 +157,12 @@ static nl_status parse_time_travel(nl_parser *p, nl_ast_time_travel **travel)
     nl_token_kind kind = nl_parser_kind_at(p, word);
     bool is_timestamp = kind == NL_T_TIMESTAMP || kind == NL_T_SYSTEM_TIME;
     bool is_version = kind == NL_T_VERSION || kind == NL_T_SYSTEM_VERSION;
-    bool is_there = (is_timestamp || is_version) && nl_parser_kind_at(p, word + 1) == NL_T_AS &&
-                    nl_parser_kind_at(p, word + 2) == NL_T_OF;
+    bool has_for = word > p->at;
+    bool is_there = (is_timestamp || is_version) && (has_for || nl_parser_kind_at(p, word + 1) == NL_T_AS);
     if (!is_there) return NULL;
-    p->at = word + 3;
+    p->at = word + 1;
+    NL_TRY(nl_parser_expect(p, NL_T_AS));
+    NL_TRY(nl_parser_expect(p, NL_T_OF));
     nl_ast_time_travel *node = NL_NEW(p->arena, nl_ast_time_travel);
     node->is_timestamp = is_timestamp;
     if (is_timestamp) {
@@ -186,6 +188,7 @@ static nl_status parse_table(nl_parser *p, nl_ast_relation **relation)
     if (nl_parser_are(p, NL_T_WITH, NL_T_LEFT_PAREN)) {
         p->at++;
         NL_TRY(nl_parse_properties(p, false, &node->table.options));
+        NL_TRY(nl_parser_need_values(p, node->table.options));
     }
     NL_TRY(nl_parse_sample(p, &node->sample));
     NL_TRY(nl_parse_table_alias(p, &node->alias));
@@ -218,7 +221,14 @@ nl_status nl_parse_values(nl_parser *p, nl_ast_relation **relation)
 {
     uint32_t first = p->at++;
     nl_ast_relation *node = nl_parser_new_relation(p, NL_AST_RELATION_VALUES, first);
-    NL_TRY(nl_parse_expressions(p, &node->rows));
+    nl_list rows = {0};
+    do {
+        nl_ast_expr *row = NULL;
+        NL_TRY(nl_parse_expression(p, &row));
+        nl_list_add(p->arena, &rows, row);
+        /* A comma at the very end stays, to be blamed. */
+    } while (nl_parser_ahead(p, 1) != NL_T_EOF && nl_parser_take(p, NL_T_COMMA));
+    node->rows = (nl_ast_exprs){(nl_ast_expr **)rows.items, rows.count};
     node->range = nl_parser_range(p, first);
     NL_TRY(nl_parse_table_alias(p, &node->alias));
     *relation = node;

@@ -250,9 +250,14 @@ nl_status nl_parse_set(nl_parser *p, nl_ast_statement **statement)
         return nl_parser_invalid_clause(p, NL_WHOLE_STATEMENT, "SET ROLE");
     }
     if (nl_parser_are(p, NL_T_TIME, NL_T_ZONE)) return parse_set_time_zone(p, statement);
+    uint32_t word = p->at;
     if (starts_set_variable(p)) {
         p->at++;
-        return nl_parse_set_variable(p, statement);
+        nl_status status = nl_parse_set_variable(p, statement);
+        bool is_broken = status ? nl_parser_is_syntax_error(status) : !is_end_at(p, p->at);
+        if (!is_broken) return status;
+        nl_error_free(status);
+        p->at = word;
     }
     return parse_set_conf(p, statement);
 }

@@ -163,7 +163,7 @@ static nl_status check_described_table(nl_parser *p, const nl_ast_describe *desc
         nl_builder_init(&name, NL_SQL_TEXT_BYTES_MAX);
         for (uint32_t i = 0; i < describe->name.count; i++)
             nl_append_f(&name, "%s" NL_STR_FMT, i ? "." : "", NL_STR_ARG(describe->name.parts[i].text));
-        nl_status status = NL_REFUSE(p, NL_NO_PLACE, DESCRIBE_JSON_NOT_EXTENDED, NL_P_STR("tableName", nl_builder_str(&name)));
+        nl_status status = NL_REFUSE(p, NL_TEXT_ONLY, DESCRIBE_JSON_NOT_EXTENDED, NL_P_STR("tableName", nl_builder_str(&name)));
         nl_builder_fini(&name);
         return status;
     }
@@ -207,7 +207,8 @@ static nl_status parse_describe_body(nl_parser *p, nl_ast_describe *describe)
     if (is_function) {
         describe->kind = NL_AST_DESCRIBE_FUNCTION;
         p->at++;
-        bool is_extended = nl_parser_is(p, NL_T_EXTENDED) && nl_parser_ahead(p, 1) != NL_T_EOF;
+        nl_token_kind after = nl_parser_ahead(p, 1);
+        bool is_extended = nl_parser_is(p, NL_T_EXTENDED) && after != NL_T_EOF && after != NL_T_DOT;
         describe->is_extended = is_extended;
         if (is_extended) p->at++;
         return parse_function_reference(p, &describe->name);
@@ -355,9 +356,9 @@ static nl_status parse_analyze_scope(nl_parser *p, nl_ast_analyze *analyze)
 {
     if (!analyze->is_tables && nl_parser_is(p, NL_T_FOR)) {
         p->at++;
-        if (nl_parser_take_both(p, NL_T_ALL, NL_T_COLUMNS)) {
+        if (nl_parser_take(p, NL_T_ALL)) {
             analyze->is_all_columns = true;
-            return NULL;
+            return nl_parser_expect(p, NL_T_COLUMNS);
         }
         NL_TRY(nl_parser_expect(p, NL_T_COLUMNS));
         return nl_parse_name_parts(p, &analyze->columns);

@@ -129,12 +129,43 @@ static nl_status parse_by_first_word(nl_parser *p, nl_ast_statement **statement)
     return nl_parser_syntax_error(p);
 }
 
+/* Statements whose first words Spark knows from Hive: one that does not parse is refused by these words. */
+static const char *refused_when_broken(const nl_parser *p, uint32_t first)
+{
+    nl_token_kind words[3];
+    for (uint32_t i = 0; i < 3; i++) words[i] = nl_parser_kind_at(p, first + i);
+    if (words[0] == NL_T_CREATE && words[1] == NL_T_INDEX) return "CREATE INDEX";
+    if (words[0] == NL_T_DROP && words[1] == NL_T_INDEX) return "DROP INDEX";
+    if (words[0] == NL_T_SHOW && words[1] == NL_T_CREATE && words[2] == NL_T_TABLE) return "SHOW CREATE TABLE";
+    if (words[0] != NL_T_ALTER || words[1] != NL_T_TABLE) return NULL;
+    uint32_t at = first + 3;
+    if (nl_parser_kind_at(p, at) == NL_T_DOT) at += 2;
+    bool is_replace = nl_parser_kind_at(p, at) == NL_T_REPLACE && nl_parser_kind_at(p, at + 1) == NL_T_COLUMNS;
+    return is_replace ? "ALTER TABLE REPLACE COLUMNS" : NULL;
+}
+
+/* Takes the place of a syntax error; other failures and statements that ended well pass. */
+static nl_status refuse_broken(nl_parser *p, nl_status status, nl_ast_statement **statement)
+{
+    bool is_end = nl_parser_is(p, NL_T_EOF) || nl_parser_is(p, NL_T_SEMICOLON) || p->labels;
+    bool is_broken = status ? nl_parser_is_syntax_error(status) : !is_end;
+    const char *operation = is_broken ? refused_when_broken(p, p->statement_first) : NULL;
+    if (!operation) return status;
+    nl_error_free(status);
+    nl_error_free(p->refusal);
+    p->refusal = NULL;
+    p->at = p->statement_first;
+    while (!nl_parser_is(p, NL_T_EOF) && !nl_parser_is(p, NL_T_SEMICOLON)) p->at++;
+    *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_CLEAR_CACHE);
+    return nl_parser_invalid_clause(p, NL_WHOLE_STATEMENT, operation);
+}
+
 nl_status nl_parse_statement(nl_parser *p, nl_ast_statement **statement)
 {
     uint32_t outer = p->statement_first;
     p->statement_first = p->at;
     NL_TRY(nl_parser_enter(p));
-    NL_TRY(parse_by_first_word(p, statement));
+    NL_TRY(refuse_broken(p, parse_by_first_word(p, statement), statement));
     nl_parser_leave(p);
     (*statement)->range = nl_parser_range(p, p->statement_first);
     if (p->refusal && p->refusal_range.stop == UINT32_MAX) p->refusal_range = (*statement)->range;
@@ -175,7 +206,7 @@ typedef nl_status entry_rule(nl_parser *p, void *out);
 static nl_status expect_end(nl_parser *p)
 {
     if (nl_parser_is(p, NL_T_EOF)) return NULL;
-    return nl_parser_expect(p, NL_T_EOF);
+    return p->has_semicolon ? nl_parser_extra_input(p) : nl_parser_expect(p, NL_T_EOF);
 }
 
 static nl_status parse_empty(const nl_parser *p)
@@ -194,6 +225,7 @@ static nl_status finish(nl_parser *p, nl_status status)
         return status;
     }
     nl_ast_range range = p->refusal_range;
+    if (refusal && range.stop == UINT32_MAX - 1) return nl_sql_at(refusal, p->text, NL_NO_PLACE, true);
     bool has_place = range.stop > 0 && range.stop != UINT32_MAX;
     return has_place ? nl_sql_at(refusal, p->text, range, p->is_fragment_hidden) : refusal;
 }
@@ -201,8 +233,7 @@ static nl_status finish(nl_parser *p, nl_status status)
 static nl_status run_entry(nl_parser *p, const nl_tokens *tokens, entry_rule *rule, void *out)
 {
     if (tokens->has_unclosed_comment) {
-        nl_ast_range range = {0, (uint32_t)p->text.length, 1, 0};
-        return nl_sql_at(NL_RAISE(UNCLOSED_BRACKETED_COMMENT), p->text, range, true);
+        return nl_sql_at(NL_RAISE(UNCLOSED_BRACKETED_COMMENT), p->text, NL_NO_PLACE, true);
     }
     if (nl_parser_is(p, NL_T_EOF)) return parse_empty(p);
     nl_status status = rule(p, out);
@@ -231,6 +262,7 @@ static nl_status enter_statement(nl_parser *p, void *out)
     nl_ast_statement **statement = out;
     bool is_script = nl_parser_starts_script(p);
     NL_TRY(is_script ? nl_parse_script(p, statement) : nl_parse_statement(p, statement));
+    p->has_semicolon = nl_parser_is(p, NL_T_SEMICOLON) && !is_script;
     while (nl_parser_take(p, NL_T_SEMICOLON) && !is_script) {
     }
     (*statement)->parameter_count = p->parameter_count;

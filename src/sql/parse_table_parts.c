@@ -15,8 +15,9 @@ static nl_status refuse_duplicate_option(nl_parser *p, uint32_t first, const nl_
 /* START WITH n and INCREMENT BY n inside AS IDENTITY (…), each at most once. */
 static nl_status parse_sequence_option(nl_parser *p, uint32_t first, nl_ast_column_definition *column)
 {
-    bool is_start = nl_parser_take_both(p, NL_T_START, NL_T_WITH);
-    if (!is_start && !nl_parser_take_both(p, NL_T_INCREMENT, NL_T_BY)) return nl_parser_syntax_error(p);
+    bool is_start = nl_parser_take(p, NL_T_START);
+    if (!is_start && !nl_parser_take(p, NL_T_INCREMENT)) return nl_parser_syntax_error(p);
+    NL_TRY(nl_parser_expect(p, is_start ? NL_T_WITH : NL_T_BY));
     bool is_negative = nl_parser_take(p, NL_T_MINUS_SIGN);
     nl_token_kind kind = nl_parser_kind(p);
     if (kind != NL_T_INTEGER_VALUE && kind != NL_T_BIGINT_LITERAL) return nl_parser_syntax_error(p);
@@ -35,11 +36,31 @@ static nl_status parse_sequence_option(nl_parser *p, uint32_t first, nl_ast_colu
     else
         column->step = value;
     nl_ast_range range = nl_parser_range(p, first);
+    if (nl_parser_ahead(p, 0) == NL_T_RIGHT_PAREN) range.stop = p->tokens[p->at].stop;
     if (is_again)
         return NL_REFUSE(p, range, IDENTITY_COLUMNS_DUPLICATED_SEQUENCE_GENERATOR_OPTION,
                          NL_P("sequenceGeneratorOption", is_start ? "START" : "STEP"));
     if (!is_start && value == 0) return NL_REFUSE(p, range, IDENTITY_COLUMNS_ILLEGAL_STEP);
     return NULL;
+}
+
+/* The class Spark names a type by in this one message. */
+static const char *scala_type_name(nl_type_id id)
+{
+    switch ((int)id) {
+    case NL_TYPE_BOOLEAN: return "BooleanType";
+    case NL_TYPE_TINYINT: return "ByteType";
+    case NL_TYPE_SMALLINT: return "ShortType";
+    case NL_TYPE_FLOAT: return "FloatType";
+    case NL_TYPE_DOUBLE: return "DoubleType";
+    case NL_TYPE_DECIMAL: return "DecimalType";
+    case NL_TYPE_STRING: return "StringType";
+    case NL_TYPE_BINARY: return "BinaryType";
+    case NL_TYPE_DATE: return "DateType";
+    case NL_TYPE_TIMESTAMP: return "TimestampType";
+    case NL_TYPE_TIMESTAMP_NTZ: return "TimestampNTZType";
+    default: return "DataType";
+    }
 }
 
 static nl_status check_identity_type(nl_parser *p, uint32_t first, const nl_ast_column_definition *column)
@@ -49,8 +70,8 @@ static nl_status check_identity_type(nl_parser *p, uint32_t first, const nl_ast_
     nl_error_free(status);
     bool is_allowed = status || type->id == NL_TYPE_INT || type->id == NL_TYPE_BIGINT;
     if (is_allowed) return NULL;
-    nl_str shown = nl_arena_f(p->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(p->arena, type)));
-    return NL_REFUSE(p, nl_parser_range(p, first), IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE, NL_P_STR("dataType", shown));
+    return NL_REFUSE(p, nl_parser_range(p, first), IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE,
+                     NL_P("dataType", scala_type_name(type->id)));
 }
 
 /* GENERATED ALWAYS AS (e), or GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY [(…)]; at GENERATED. */
@@ -187,7 +208,7 @@ static nl_status parse_partition_fields(nl_parser *p, nl_ast_partition_fields *f
 
 /* ---- buckets and formats ------------------------------------------------------------------------------------------------------ */
 
-static nl_status parse_bucket_order(nl_parser *p, uint32_t first, nl_ast_sort_item *item)
+static nl_status parse_bucket_order(nl_parser *p, nl_ast_sort_item *item, nl_str *descending)
 {
     nl_ast_ident name;
     uint32_t name_first = p->at;
@@ -202,14 +223,15 @@ static nl_status parse_bucket_order(nl_parser *p, uint32_t first, nl_ast_sort_it
     nl_str word = nl_parser_token_text(p, p->at++);
     item->is_descending = true;
     item->has_direction = true;
-    nl_str message = nl_arena_f(p->arena, "Column ordering must be ASC, was '" NL_STR_FMT "'", NL_STR_ARG(word));
-    return nl_parser_not_allowed(p, nl_parser_range(p, first), nl_str_c(p->arena, message));
+    *descending = word;
+    return NULL;
 }
 
 nl_status nl_parse_bucket_spec(nl_parser *p, nl_ast_bucket_spec **bucket)
 {
     uint32_t first = p->at++;
     nl_ast_bucket_spec *node = NL_NEW(p->arena, nl_ast_bucket_spec);
+    nl_str descending = {0};
     *bucket = node;
     NL_TRY(nl_parser_expect(p, NL_T_BY));
     NL_TRY(nl_parse_identifier_list(p, &node->columns));
@@ -218,7 +240,7 @@ nl_status nl_parse_bucket_spec(nl_parser *p, nl_ast_bucket_spec **bucket)
         nl_list list = {0};
         do {
             nl_ast_sort_item *item = NL_NEW(p->arena, nl_ast_sort_item);
-            NL_TRY(parse_bucket_order(p, first, item));
+            NL_TRY(parse_bucket_order(p, item, &descending));
             nl_list_add(p->arena, &list, item);
         } while (nl_parser_take(p, NL_T_COMMA));
         node->sorted_by = (nl_ast_sort_items){NL_FLATTEN(p, &list, nl_ast_sort_item), list.count};
@@ -229,6 +251,10 @@ nl_status nl_parse_bucket_spec(nl_parser *p, nl_ast_bucket_spec **bucket)
     nl_str digits = nl_parser_token_text(p, p->at++);
     NL_TRY(nl_parser_expect(p, NL_T_BUCKETS));
     node->range = nl_parser_range(p, first);
+    if (descending.data) {
+        nl_str message = nl_arena_f(p->arena, "Column ordering must be ASC, was '" NL_STR_FMT "'", NL_STR_ARG(descending));
+        NL_TRY(nl_parser_not_allowed(p, node->range, nl_str_c(p->arena, message)));
+    }
     int64_t count = 0;
     if (!nl_parse_int64(digits, &count) || count > INT32_MAX)
         return nl_parser_refuse(
@@ -236,15 +262,15 @@ nl_status nl_parse_bucket_spec(nl_parser *p, nl_ast_bucket_spec **bucket)
             NL_NO_PLACE);
     node->count = (int32_t)count;
     if (count > 0 && count <= 100000) return NULL;
-    return NL_REFUSE(p, NL_NO_PLACE, _LEGACY_ERROR_TEMP_1083, NL_P("bucketingMaxBuckets", "100000"),
+    return NL_REFUSE(p, NL_TEXT_ONLY, _LEGACY_ERROR_TEMP_1083, NL_P("bucketingMaxBuckets", "100000"),
                      NL_P_INT("numBuckets", count));
 }
 
 /* `TERMINATED BY 's'` and the like behind two words. */
 static nl_status parse_delimiter(nl_parser *p, nl_token_kind first, nl_token_kind second, nl_token_kind third, nl_str *text)
 {
-    if (!nl_parser_are(p, first, second)) return NULL;
-    p->at += 2;
+    if (!nl_parser_take(p, first)) return NULL;
+    NL_TRY(nl_parser_expect(p, second));
     if (third != NL_T_EOF) NL_TRY(nl_parser_expect(p, third));
     if (third != NL_T_AS && third != NL_T_BY) NL_TRY(nl_parser_expect(p, NL_T_BY));
     return nl_parse_string(p, text);

@@ -111,6 +111,7 @@ static nl_status parse_simple(nl_parser *p, nl_ast_type *type)
     nl_list numbers = {0};
     do {
         p->at++;
+        if (nl_parser_is(p, NL_T_RIGHT_PAREN)) return nl_parser_missing(p, "INTEGER_VALUE");
         if (!nl_parser_is(p, NL_T_INTEGER_VALUE)) return nl_parser_syntax_error(p);
         nl_str *number = NL_NEW(p->arena, nl_str);
         *number = nl_parser_token_text(p, p->at++);
@@ -118,7 +119,7 @@ static nl_status parse_simple(nl_parser *p, nl_ast_type *type)
     } while (nl_parser_is(p, NL_T_COMMA));
     type->numbers = NL_FLATTEN(p, &numbers, nl_str);
     type->number_count = numbers.count;
-    return nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    return nl_parser_close(p);
 }
 
 static nl_status parse_type_body(nl_parser *p, nl_ast_type **type)
@@ -145,12 +146,24 @@ static nl_status parse_type_body(nl_parser *p, nl_ast_type **type)
     return parse_simple(p, *type);
 }
 
+/* ARRAY<…> that does not fit is read as the word ARRAY, so that the bracket is what is wrong. */
+static nl_status blame_bracket(nl_parser *p, nl_status status, uint32_t bracket)
+{
+    if (!nl_parser_is_syntax_error(status)) return status;
+    nl_error_free(status);
+    p->at = bracket;
+    return p->is_in_cast ? nl_parser_missing(p, "')'") : nl_parser_syntax_error(p);
+}
+
 nl_status nl_parse_type(nl_parser *p, nl_ast_type **type)
 {
     uint32_t first = p->at;
     NL_TRY(nl_parser_enter(p));
     nl_ast_type *node = NULL;
-    NL_TRY(parse_type_body(p, &node));
+    nl_status status = parse_type_body(p, &node);
+    bool is_nested = node && node->kind != NL_AST_TYPE_SIMPLE && node->kind != NL_AST_TYPE_INTERVAL;
+    if (status && is_nested) return blame_bracket(p, status, first + 1);
+    NL_TRY(status);
     nl_parser_leave(p);
     node->range = nl_parser_range(p, first);
     *type = node;

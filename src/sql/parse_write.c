@@ -29,9 +29,9 @@ static nl_status check_partition_spec(nl_parser *p, const nl_ast_partition_spec 
 
 nl_status nl_parse_partition_spec(nl_parser *p, nl_ast_partition_spec **spec)
 {
-    if (!nl_parser_are(p, NL_T_PARTITION, NL_T_LEFT_PAREN)) return NULL;
-    uint32_t first = p->at;
-    p->at += 2;
+    if (!nl_parser_is(p, NL_T_PARTITION)) return NULL;
+    uint32_t first = p->at++;
+    NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     nl_list list = {0};
     do {
         nl_ast_partition_value *value = NL_NEW(p->arena, nl_ast_partition_value);
@@ -48,17 +48,17 @@ nl_status nl_parse_partition_spec(nl_parser *p, nl_ast_partition_spec **spec)
 /* ---- INSERT -------------------------------------------------------------------------------------------------------------- */
 
 /* The path stands before USING or in the options, not in both. */
-static nl_status check_directory_path(nl_parser *p, const nl_ast_insert_target *target)
+static nl_status check_directory_path(nl_parser *p, uint32_t first, const nl_ast_insert_target *target)
 {
     bool has_option = false;
     const nl_ast_properties *options = target->directory_options;
     for (uint32_t i = 0; options && i < options->count; i++) has_option |= nl_str_is_nocase(options->items[i].key, "path");
-    if (has_option == (target->path.data != NULL)) return NL_REFUSE(p, NL_WHOLE_STATEMENT, _LEGACY_ERROR_TEMP_0049);
+    if (has_option == (target->path.data != NULL)) return NL_REFUSE(p, nl_parser_range(p, first), _LEGACY_ERROR_TEMP_0049);
     return NULL;
 }
 
 /* INSERT OVERWRITE [LOCAL] DIRECTORY ['path'] {USING f [OPTIONS (…)] | [ROW FORMAT …] [STORED AS …]}; at DIRECTORY. */
-static nl_status parse_directory_target(nl_parser *p, nl_ast_insert_target *target)
+static nl_status parse_directory_target(nl_parser *p, uint32_t first, nl_ast_insert_target *target)
 {
     p->at++;
     target->is_directory = true;
@@ -66,7 +66,8 @@ static nl_status parse_directory_target(nl_parser *p, nl_ast_insert_target *targ
     if (nl_parser_take(p, NL_T_USING)) {
         NL_TRY(nl_parse_name(p, &target->provider));
         if (nl_parser_take(p, NL_T_OPTIONS)) NL_TRY(nl_parse_properties(p, false, &target->directory_options));
-        return check_directory_path(p, target);
+        NL_TRY(nl_parser_need_values(p, target->directory_options));
+        return check_directory_path(p, first, target);
     }
     if (!target->path.data) return nl_parser_syntax_error(p);
     if (nl_parser_are(p, NL_T_ROW, NL_T_FORMAT)) NL_TRY(nl_parse_row_format(p, &target->row_format));
@@ -76,9 +77,9 @@ static nl_status parse_directory_target(nl_parser *p, nl_ast_insert_target *targ
 /* BY NAME or (a, b), unless the parentheses hold the query. */
 static nl_status parse_insert_columns(nl_parser *p, nl_ast_insert_target *target)
 {
-    if (nl_parser_take_both(p, NL_T_BY, NL_T_NAME)) {
+    if (nl_parser_take(p, NL_T_BY)) {
         target->is_by_name = true;
-        return NULL;
+        return nl_parser_expect(p, NL_T_NAME);
     }
     bool is_list = nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_ahead(p, 1) != NL_T_LEFT_PAREN &&
                    !nl_parser_starts_query_at(p, p->at + 1);
@@ -93,10 +94,11 @@ static bool has_dynamic_value(const nl_ast_partition_spec *spec)
 }
 
 /* IF NOT EXISTS goes with INSERT OVERWRITE and fixed partition values only. */
-static nl_status check_if_not_exists(nl_parser *p, const nl_ast_insert_target *target)
+static nl_status check_if_not_exists(nl_parser *p, uint32_t first, const nl_ast_insert_target *target)
 {
     if (!target->is_if_not_exists) return NULL;
-    if (!target->is_overwrite) return nl_parser_invalid_clause(p, NL_WHOLE_STATEMENT, "INSERT INTO ... IF NOT EXISTS");
+    nl_ast_range range = nl_parser_range(p, first);
+    if (!target->is_overwrite) return nl_parser_invalid_clause(p, range, "INSERT INTO ... IF NOT EXISTS");
     if (!target->partition || !has_dynamic_value(target->partition)) return NULL;
     nl_builder message;
     nl_builder_init(&message, NL_SQL_TEXT_BYTES_MAX);
@@ -107,18 +109,19 @@ static nl_status check_if_not_exists(nl_parser *p, const nl_ast_insert_target *t
         nl_append_f(&message, "%s" NL_STR_FMT, is_first ? "" : ", ", NL_STR_ARG(target->partition->items[i].name.text));
         is_first = false;
     }
-    nl_status status = nl_parser_not_allowed(p, NL_WHOLE_STATEMENT, nl_builder_c(&message));
+    nl_status status = nl_parser_not_allowed(p, range, nl_builder_c(&message));
     nl_builder_fini(&message);
     return status;
 }
 
-static nl_status parse_table_target(nl_parser *p, nl_ast_insert_target *target)
+static nl_status parse_table_target(nl_parser *p, uint32_t first, nl_ast_insert_target *target)
 {
     if (nl_parser_is(p, NL_T_TABLE) && nl_parser_is_identifier_at(p, p->at + 1)) p->at++;
     NL_TRY(nl_parse_name_reference(p, &target->table));
     if (nl_parser_are(p, NL_T_WITH, NL_T_LEFT_PAREN)) {
         p->at++;
         NL_TRY(nl_parse_properties(p, false, &target->options));
+        NL_TRY(nl_parser_need_values(p, target->options));
     }
     if (!target->is_overwrite && nl_parser_are(p, NL_T_REPLACE, NL_T_WHERE)) {
         p->at += 2;
@@ -127,7 +130,7 @@ static nl_status parse_table_target(nl_parser *p, nl_ast_insert_target *target)
     NL_TRY(nl_parse_partition_spec(p, &target->partition));
     if (target->partition || !target->is_overwrite) NL_TRY(nl_parse_if_not_exists(p, &target->is_if_not_exists));
     NL_TRY(parse_insert_columns(p, target));
-    return check_if_not_exists(p, target);
+    return check_if_not_exists(p, first, target);
 }
 
 nl_status nl_parse_insert_target(nl_parser *p, nl_ast_insert_target *target)
@@ -142,9 +145,9 @@ nl_status nl_parse_insert_target(nl_parser *p, nl_ast_insert_target *target)
         next = nl_parser_ahead(p, 1);
         bool is_directory = nl_parser_is(p, NL_T_DIRECTORY) &&
                             (nl_parser_is_string_at(p, p->at + 1) || next == NL_T_USING);
-        NL_TRY(is_directory ? parse_directory_target(p, target) : parse_table_target(p, target));
+        NL_TRY(is_directory ? parse_directory_target(p, first, target) : parse_table_target(p, first, target));
     } else {
-        NL_TRY(parse_table_target(p, target));
+        NL_TRY(parse_table_target(p, first, target));
     }
     target->range = nl_parser_range(p, first);
     return NULL;
@@ -266,7 +269,8 @@ static nl_status parse_update_after(nl_parser *p, const nl_ast_ctes *ctes, nl_as
     if (ctes) node->ctes = *ctes;
     p->at++;
     NL_TRY(nl_parse_name_reference(p, &node->table));
-    NL_TRY(nl_parse_table_alias(p, &node->alias));
+    bool is_set = nl_parser_is(p, NL_T_SET) && nl_parser_ahead(p, 1) != NL_T_SET;
+    if (!is_set) NL_TRY(nl_parse_table_alias(p, &node->alias));
     NL_TRY(check_no_column_aliases(p, &node->alias, "UPDATE"));
     NL_TRY(nl_parser_expect(p, NL_T_SET));
     NL_TRY(nl_parse_assignments(p, &node->assignments));

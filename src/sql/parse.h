@@ -72,6 +72,7 @@ bool nl_parser_starts_join_at(const nl_parser *p, uint32_t at);
 /* Whether the words at `at` begin a clause after a select list, a relation or a whole query, so that they are no alias.
  * `is_table`: the alias would be a relation's, which may carry a column list. */
 bool nl_parser_starts_clause_at(const nl_parser *p, uint32_t at, bool is_table);
+bool nl_parser_follows_relation_at(const nl_parser *p, uint32_t at); /* what may stand behind `t` or `t alias` */
 /* The token after the `)` of `( a, b, c )` that starts at `at`, or 0 when there is no list of plain identifiers. */
 uint32_t nl_parser_skip_identifier_list(const nl_parser *p, uint32_t at);
 uint32_t nl_parser_skip_parentheses(const nl_parser *p, uint32_t at); /* after the matching `)`, or 0 */
@@ -98,6 +99,8 @@ static inline bool nl_parser_take_both(nl_parser *p, nl_token_kind first, nl_tok
     return true;
 }
 NL_MUST_USE nl_status nl_parser_expect(nl_parser *p, nl_token_kind kind);
+/* The same behind something optional: what stands there could be that, so nothing counts as missing. */
+NL_MUST_USE nl_status nl_parser_need(nl_parser *p, nl_token_kind kind);
 /* The `)` of a list that can end nowhere else: what stands there instead makes it the missing token. */
 NL_MUST_USE nl_status nl_parser_close(nl_parser *p);
 NL_MUST_USE nl_status nl_parser_expect_word(nl_parser *p, const char *word);

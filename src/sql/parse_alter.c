@@ -90,7 +90,7 @@ static nl_status parse_add_columns(nl_parser *p, nl_ast_alter_table *alter)
     alter->action = NL_AST_ALTER_ADD_COLUMNS;
     bool has_parentheses = nl_parser_take(p, NL_T_LEFT_PAREN);
     NL_TRY(parse_new_columns(p, alter));
-    return has_parentheses ? nl_parser_expect(p, NL_T_RIGHT_PAREN) : NULL;
+    return has_parentheses ? nl_parser_close(p) : NULL;
 }
 
 static nl_status parse_drop_columns(nl_parser *p, nl_ast_alter_table *alter)
@@ -287,7 +287,7 @@ static nl_status parse_rename(nl_parser *p, nl_ast_alter_table *alter)
         return nl_parse_name_part(p, &alter->new_name);
     }
     alter->action = NL_AST_ALTER_RENAME_TABLE;
-    NL_TRY(nl_parser_expect(p, NL_T_TO));
+    if (!nl_parser_take(p, NL_T_TO)) return nl_parser_syntax_error(p);
     return nl_parse_name(p, &alter->rename_to);
 }
 

@@ -232,6 +232,13 @@ nl_status nl_parser_expect(nl_parser *p, nl_token_kind kind)
     return nl_parser_syntax_error(p);
 }
 
+nl_status nl_parser_need(nl_parser *p, nl_token_kind kind)
+{
+    if (nl_parser_take(p, kind)) return NULL;
+    bool is_extra = !nl_parser_is(p, NL_T_EOF) && nl_parser_ahead(p, 1) == kind;
+    return is_extra ? nl_parser_extra_input(p) : nl_parser_syntax_error(p);
+}
+
 nl_status nl_parser_close(nl_parser *p)
 {
     if (nl_parser_take(p, NL_T_RIGHT_PAREN)) return NULL;

@@ -308,6 +308,7 @@ static nl_status blame_list(nl_parser *p, nl_status status, uint32_t open, bool 
     if (!are_names) return status;
     if (may_have_alias && (is_after_comma || p->at == open + 1)) return status;
     nl_error_free(status);
+    if (may_have_alias && nl_parser_ahead(p, 1) == NL_T_RIGHT_PAREN) return nl_parser_extra_input(p);
     if (may_have_alias) return nl_parser_missing(p, "')'");
     bool is_end = nl_parser_is(p, NL_T_EOF) && p->at == open + 1;
     p->at = open;

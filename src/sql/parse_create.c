@@ -107,7 +107,8 @@ static nl_status parse_table_body(nl_parser *p, nl_ast_create_table *table, nl_a
         p->at++;
         table->has_columns = true;
         NL_TRY(nl_parse_column_definitions(p, &table->columns));
-        NL_TRY(nl_parser_close(p));
+        bool may_end = nl_parser_is(p, NL_T_EOF) || nl_parser_is(p, NL_T_SEMICOLON) || nl_parser_is(p, NL_T_USING);
+        NL_TRY(may_end ? nl_parser_close(p) : nl_parser_need(p, NL_T_RIGHT_PAREN));
     }
     if (nl_parser_take(p, NL_T_USING)) NL_TRY(nl_parse_name(p, &table->provider));
     NL_TRY(nl_parse_table_clauses(p, &table->clauses));

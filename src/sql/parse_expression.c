@@ -426,11 +426,19 @@ nl_status nl_parse_expressions(nl_parser *p, nl_ast_exprs *exprs)
     return NULL;
 }
 
+/* `a AS FROM t`: the name is AS. */
+static bool is_alias_itself(const nl_parser *p)
+{
+    nl_token_kind after = nl_parser_ahead(p, 2);
+    return nl_parser_ahead(p, 1) == NL_T_FROM &&
+           (after == NL_T_IDENTIFIER_WORD || after == NL_T_BACKQUOTED || after == NL_T_LEFT_PAREN);
+}
+
 /* [AS] name, [AS] (a, b), or nothing; a word that begins a clause is no alias. */
 nl_status nl_parse_alias(nl_parser *p, uint32_t first, nl_ast_expr *input, nl_ast_expr **expr)
 {
     *expr = input;
-    bool has_as = nl_parser_is(p, NL_T_AS) &&
+    bool has_as = nl_parser_is(p, NL_T_AS) && !is_alias_itself(p) &&
                   (nl_parser_is_identifier_at(p, p->at + 1) || nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN);
     nl_ast_idents names = {0};
     bool has_parentheses = false;

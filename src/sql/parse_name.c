@@ -92,7 +92,7 @@ static nl_status parse_parts(nl_parser *p, part_rule *rule, uint32_t part_count_
     *parts = one;
     uint32_t count = 1;
     uint32_t capacity = 1;
-    while (count < part_count_max && nl_parser_is(p, NL_T_DOT) && nl_parser_is_identifier_at(p, p->at + 1)) {
+    while (count < part_count_max && nl_parser_is(p, NL_T_DOT)) {
         p->at++;
         if (count == capacity) {
             capacity = capacity * 2 + 1;

@@ -31,6 +31,7 @@ static nl_status parse_field_access(nl_parser *p, uint32_t first, nl_ast_expr *i
         return NULL;
     }
     uint32_t count = input->column.count;
+    if (count > NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
     nl_ast_ident *parts = NL_NEW_ARRAY(p->arena, nl_ast_ident, count + 1);
     memcpy(parts, input->column.parts, count * sizeof(*parts));
     parts[count] = name;
@@ -69,7 +70,7 @@ nl_status nl_parse_primary_suffix(nl_parser *p, uint32_t first, nl_ast_expr *pri
         nl_token_kind kind = nl_parser_kind(p);
         if (kind == NL_T_LEFT_BRACKET)
             NL_TRY(parse_subscript(p, first, primary, &primary));
-        else if (kind == NL_T_DOT && nl_parser_is_identifier_at(p, p->at + 1))
+        else if (kind == NL_T_DOT)
             NL_TRY(parse_field_access(p, first, primary, &primary));
         else if (kind == NL_T_DOUBLE_COLON)
             NL_TRY(parse_colon_cast(p, first, primary, &primary));
@@ -163,7 +164,7 @@ static nl_status parse_star(nl_parser *p, uint32_t first, const nl_ast_name *qua
     if (has_except) {
         p->at += 2;
         NL_TRY(nl_parse_names(p, &except));
-        NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+        NL_TRY(nl_parser_close(p));
     }
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_STAR, first);
     if (qualifier) (*expr)->star.qualifier = *qualifier;

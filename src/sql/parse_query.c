@@ -45,7 +45,7 @@ static bool is_set_operator(nl_token_kind kind)
 /* UNION, EXCEPT, MINUS or INTERSECT as an operator: the next word could not follow an alias. */
 static bool starts_set_operation(const nl_parser *p, uint32_t at)
 {
-    if (!is_set_operator(nl_parser_kind_at(p, at))) return false;
+    if (!is_set_operator(nl_parser_kind_at(p, at)) || is_set_operator(nl_parser_kind_at(p, at + 1))) return false;
     switch ((int)nl_parser_kind_at(p, at + 1)) {
     case NL_T_EOF:
     case NL_T_RIGHT_PAREN:
@@ -103,7 +103,10 @@ static bool starts_expression_clause(const nl_parser *p, uint32_t at, bool is_ta
     /* `t WHERE GROUP BY a`: the first word is the name. */
     bool is_two_words = next == NL_T_GROUP || next == NL_T_ORDER || next == NL_T_SORT || next == NL_T_CLUSTER ||
                         next == NL_T_DISTRIBUTE;
-    return !(is_two_words && nl_parser_kind_at(p, at + 2) == NL_T_BY);
+    nl_token_kind after = nl_parser_kind_at(p, at + 2);
+    bool is_other_clause = next == NL_T_WHERE || next == NL_T_HAVING || next == NL_T_LIMIT || next == NL_T_OFFSET;
+    if (is_other_clause && after >= NL_T_STRING_LITERAL && after <= NL_T_BIGDECIMAL_LITERAL) return false;
+    return !(is_two_words && after == NL_T_BY);
 }
 
 static bool starts_pivot_at(const nl_parser *p, uint32_t at)
@@ -135,13 +138,36 @@ static bool starts_from(const nl_parser *p, uint32_t at)
     return nl_parser_is_identifier_at(p, at + 1) || nl_parser_kind_at(p, at + 1) == NL_T_LEFT_PAREN;
 }
 
+bool nl_parser_follows_relation_at(const nl_parser *p, uint32_t at)
+{
+    switch ((int)nl_parser_kind_at(p, at)) {
+    case NL_T_EOF:
+    case NL_T_RIGHT_PAREN:
+    case NL_T_SEMICOLON:
+    case NL_T_COMMA:
+    case NL_T_LEFT_PAREN:
+    case NL_T_OPERATOR_PIPE: return true;
+    default: return nl_parser_starts_join_at(p, at) || nl_parser_starts_clause_at(p, at, true);
+    }
+}
+
+/* FROM as an alias: `SELECT a FROM FROM t`, `SELECT a FROM WHERE b = 1`. */
+static bool is_from_alias(const nl_parser *p, uint32_t at)
+{
+    nl_token_kind after = nl_parser_kind_at(p, at + 2);
+    if (nl_parser_kind_at(p, at + 1) == NL_T_FROM)
+        return after == NL_T_IDENTIFIER_WORD || after == NL_T_BACKQUOTED || after == NL_T_LEFT_PAREN || after == NL_T_LATERAL;
+    if (!nl_parser_starts_clause_at(p, at + 1, true) || nl_parser_follows_relation_at(p, at + 2)) return false;
+    return !nl_parser_is_identifier_at(p, at + 2) || !nl_parser_follows_relation_at(p, at + 3);
+}
+
 bool nl_parser_starts_clause_at(const nl_parser *p, uint32_t at, bool is_table)
 {
     nl_token_kind next = nl_parser_kind_at(p, at + 1);
     nl_token_kind after = nl_parser_kind_at(p, at + 2);
     bool is_name = nl_parser_is_identifier_at(p, at + 1);
     switch ((int)nl_parser_kind_at(p, at)) {
-    case NL_T_FROM: return !is_table && starts_from(p, at);
+    case NL_T_FROM: return !is_table && starts_from(p, at) && !is_from_alias(p, at);
     case NL_T_GROUP:
     case NL_T_ORDER:
     case NL_T_SORT:
@@ -558,7 +584,7 @@ nl_status nl_parse_query_primary(nl_parser *p, nl_ast_term **term)
         p->at++;
         nl_ast_query *query = NULL;
         NL_TRY(nl_parse_query(p, &query));
-        NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+        NL_TRY(nl_parser_close(p));
         *term = nl_parser_new_term(p, NL_AST_TERM_SUBQUERY, first);
         (*term)->query = query;
         return NULL;
@@ -639,7 +665,7 @@ static nl_status parse_cte(nl_parser *p, nl_ast_cte *cte)
         !nl_parser_starts_query_at(p, p->at + 1))
         NL_TRY(nl_parse_identifier_list(p, &cte->columns));
     nl_parser_take(p, NL_T_AS);
-    NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
+    NL_TRY(nl_parser_need(p, NL_T_LEFT_PAREN));
     NL_TRY(nl_parse_query(p, &cte->query));
     NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
     cte->range = nl_parser_range(p, first);

@@ -15,9 +15,15 @@ nl_ast_relation *nl_parser_new_relation(nl_parser *p, nl_ast_relation_kind kind,
 
 /* ---- aliases and samples -------------------------------------------------------------------------------------------- */
 
+/* `t AS WHERE b = 1`: the table is called AS. */
+static bool is_as_the_alias(const nl_parser *p)
+{
+    return nl_parser_starts_clause_at(p, p->at + 1, true) && !nl_parser_follows_relation_at(p, p->at + 2);
+}
+
 nl_status nl_parse_table_alias(nl_parser *p, nl_ast_table_alias *alias)
 {
-    bool has_as = nl_parser_is(p, NL_T_AS) && nl_parser_is_strict_identifier_at(p, p->at + 1);
+    bool has_as = nl_parser_is(p, NL_T_AS) && nl_parser_is_strict_identifier_at(p, p->at + 1) && !is_as_the_alias(p);
     if (has_as)
         p->at++;
     else if (!nl_parser_is_strict_identifier_at(p, p->at) || nl_parser_starts_clause_at(p, p->at, true))
@@ -74,7 +80,7 @@ static nl_status parse_bucket_sample(nl_parser *p, uint32_t first, nl_ast_sample
 /* Anything that is neither PERCENT nor ROWS is taken for a number of bytes, which Spark does not support. */
 static nl_status refuse_bytes(nl_parser *p, uint32_t first, uint32_t expr_first)
 {
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    NL_TRY(nl_parser_close(p));
     nl_str text = nl_parser_text_between(p, expr_first, p->at - 1);
     char last = text.length > 1 ? text.data[text.length - 1] : 0;
     bool has_digits = text.length > 1;
@@ -99,7 +105,7 @@ static nl_status parse_percent_sample(nl_parser *p, nl_ast_sample *sample)
     p->at += 2;
     sample->kind = NL_AST_SAMPLE_PERCENT;
     sample->numbers[0] = nl_arena_str(p->arena, nl_parser_text_between(p, first, p->at - 1));
-    return nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    return nl_parser_close(p);
 }
 
 static nl_status parse_sample_method(nl_parser *p, uint32_t first, nl_ast_sample *sample)
@@ -333,7 +339,7 @@ static nl_status parse_contents(nl_parser *p, nl_ast_query **query, nl_ast_relat
         NL_TRY(nl_parse_relation_after(p, first, *relation, relation));
     }
     nl_parser_leave(p);
-    return nl_parser_expect(p, NL_T_RIGHT_PAREN);
+    return nl_parser_close(p);
 }
 
 static nl_status parse_parenthesized(nl_parser *p, nl_ast_relation **relation)
@@ -506,7 +512,7 @@ nl_status nl_parse_pivot(nl_parser *p, uint32_t first, nl_ast_relation *input, n
     node->pivot.values = NL_FLATTEN(p, &values, nl_ast_pivot_value);
     node->pivot.value_count = values.count;
     NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    NL_TRY(nl_parser_close(p));
     node->range = nl_parser_range(p, first);
     *relation = node;
     return NULL;
@@ -577,7 +583,7 @@ nl_status nl_parse_unpivot(nl_parser *p, uint32_t first, nl_ast_relation *input,
     }
     NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     NL_TRY(parse_unpivot_operator(p, node));
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
+    NL_TRY(nl_parser_close(p));
     bool has_as = nl_parser_is(p, NL_T_AS) && nl_parser_is_identifier_at(p, p->at + 1);
     if (has_as) p->at++;
     bool has_alias = has_as || (nl_parser_is_strict_identifier_at(p, p->at) && !nl_parser_starts_clause_at(p, p->at, true));

@@ -156,7 +156,7 @@ static nl_status parse_block(nl_parser *p, nl_ast_ident label, bool may_have_end
     push_label(p, &scope, label, true);
     NL_TRY(parse_body(p, true, &block->body));
     p->labels = scope.outer;
-    NL_TRY(nl_parser_expect(p, NL_T_END));
+    NL_TRY(block->body.count > 0 ? nl_parser_expect(p, NL_T_END) : nl_parser_need(p, NL_T_END));
     if (may_have_end_label) NL_TRY(parse_end_label(p, label));
     *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_BLOCK);
     (*statement)->block = block;

@@ -64,7 +64,7 @@ static nl_status parse_show_functions(nl_parser *p, nl_ast_show *show)
     if (has_scope) NL_TRY(nl_parse_identifier(p, &show->scope));
     NL_TRY(nl_parser_expect(p, NL_T_FUNCTIONS));
     NL_TRY(parse_in_namespace(p, &show->name));
-    bool has_like = nl_parser_take(p, NL_T_LIKE);
+    bool has_like = nl_parser_ahead(p, 1) != NL_T_EOF && nl_parser_take(p, NL_T_LIKE);
     if (nl_parser_is_string_at(p, p->at))
         NL_TRY(nl_parse_string(p, &show->pattern));
     else if (has_like || nl_parser_is_identifier_at(p, p->at))
@@ -81,7 +81,7 @@ static nl_status parse_show_create(nl_parser *p, nl_ast_show *show)
 {
     show->kind = NL_AST_SHOW_CREATE_TABLE;
     p->at++;
-    NL_TRY(nl_parser_expect(p, NL_T_TABLE));
+    NL_TRY(nl_parser_need(p, NL_T_TABLE));
     NL_TRY(nl_parse_name_reference(p, &show->name));
     if (!nl_parser_take(p, NL_T_AS)) return NULL;
     show->is_serde = true;
@@ -288,8 +288,10 @@ nl_status nl_parse_refresh(nl_parser *p, nl_ast_statement **statement)
     nl_token_kind kind = nl_parser_kind(p);
     if ((kind == NL_T_TABLE || kind == NL_T_FUNCTION) && nl_parser_is_identifier_at(p, p->at + 1)) {
         refresh->kind = kind == NL_T_TABLE ? NL_AST_REFRESH_TABLE : NL_AST_REFRESH_FUNCTION;
-        p->at++;
-        return nl_parse_name_reference(p, &refresh->name);
+        uint32_t first = p->at++;
+        NL_TRY(nl_parse_name_reference(p, &refresh->name));
+        if (nl_parser_is(p, NL_T_EOF) || nl_parser_is(p, NL_T_SEMICOLON)) return NULL;
+        p->at = first;
     }
     refresh->kind = NL_AST_REFRESH_RESOURCE;
     nl_token_kind next = nl_parser_ahead(p, 1);
@@ -354,7 +356,8 @@ nl_status nl_parse_clear(nl_parser *p, nl_ast_statement **statement)
 /* NOSCAN, FOR COLUMNS a, b, FOR ALL COLUMNS */
 static nl_status parse_analyze_scope(nl_parser *p, nl_ast_analyze *analyze)
 {
-    if (!analyze->is_tables && nl_parser_is(p, NL_T_FOR)) {
+    bool is_for = nl_parser_is(p, NL_T_FOR) && nl_parser_ahead(p, 1) != NL_T_EOF;
+    if (!analyze->is_tables && is_for) {
         p->at++;
         if (nl_parser_take(p, NL_T_ALL)) {
             analyze->is_all_columns = true;

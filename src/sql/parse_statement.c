@@ -21,7 +21,7 @@ nl_status nl_parse_if_not_exists(nl_parser *p, bool *is_there)
     if (!*is_there) return NULL;
     p->at++;
     NL_TRY(nl_parse_not(p));
-    return nl_parser_expect(p, NL_T_EXISTS);
+    return nl_parser_need(p, NL_T_EXISTS);
 }
 
 nl_status nl_parse_if_exists(nl_parser *p, bool *is_there)

@@ -396,7 +396,7 @@ static nl_status parse_structured_clause(nl_parser *p, nl_ast_table_clauses *cla
     case NL_T_PARTITIONED:
         is_again = clauses->partitioned_by.count > 0;
         p->at++;
-        NL_TRY(nl_parser_expect(p, NL_T_BY));
+        NL_TRY(nl_parser_need(p, NL_T_BY));
         NL_TRY(parse_partition_fields(p, &clauses->partitioned_by));
         return is_again ? nl_parser_duplicate_clause(p, "PARTITIONED BY") : NULL;
     case NL_T_CLUSTERED:

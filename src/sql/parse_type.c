@@ -119,7 +119,7 @@ static nl_status parse_simple(nl_parser *p, nl_ast_type *type)
     } while (nl_parser_is(p, NL_T_COMMA));
     type->numbers = NL_FLATTEN(p, &numbers, nl_str);
     type->number_count = numbers.count;
-    return nl_parser_close(p);
+    return nl_parser_need(p, NL_T_RIGHT_PAREN);
 }
 
 static nl_status parse_type_body(nl_parser *p, nl_ast_type **type)

@@ -342,7 +342,7 @@ static nl_status parse_merge_clause(nl_parser *p, nl_ast_merge_when at_least, nl
         return nl_parser_syntax_error(p);
     }
     if (nl_parser_take(p, NL_T_AND)) NL_TRY(nl_parse_expression(p, &clause->condition));
-    NL_TRY(nl_parser_expect(p, NL_T_THEN));
+    NL_TRY(nl_parser_need(p, NL_T_THEN));
     NL_TRY(clause->when == NL_AST_WHEN_NOT_MATCHED ? parse_merge_insert(p, clause) : parse_merge_change(p, clause));
     clause->range = nl_parser_range(p, first);
     return NULL;
@@ -400,7 +400,7 @@ static nl_status parse_merge_after(nl_parser *p, const nl_ast_ctes *ctes, nl_ast
         NL_TRY(nl_parser_expect(p, NL_T_EVOLUTION));
         merge->is_schema_evolution = true;
     }
-    NL_TRY(nl_parser_expect(p, NL_T_INTO));
+    NL_TRY(nl_parser_need(p, NL_T_INTO));
     NL_TRY(nl_parse_name_reference(p, &merge->table));
     NL_TRY(nl_parse_table_alias(p, &merge->alias));
     NL_TRY(check_no_column_aliases(p, &merge->alias, "MERGE"));

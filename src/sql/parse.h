@@ -36,6 +36,11 @@ typedef struct nl_parser {
     nl_sql_options options;
 } nl_parser;
 
+static inline bool nl_token_is_set_operator(nl_token_kind kind)
+{
+    return kind == NL_T_UNION || kind == NL_T_EXCEPT || kind == NL_T_MINUS || kind == NL_T_INTERSECT;
+}
+
 /* ---- looking ---------------------------------------------------------------------------------------------------- */
 
 static inline nl_token_kind nl_parser_kind(const nl_parser *p)

@@ -622,7 +622,7 @@ static nl_status compile_filter(file_scan *self)
         self->filter_outputs[self->filter_count] = i;
         self->filter_columns[self->filter_count++] = node->columns[i];
     }
-    return nl_program_compile(self->plan.arena, &node->scan.filter, 1, self->filter_columns, self->filter_count, &self->filter);
+    return nl_program_compile_filter(self->plan.arena, node->scan.filter, self->filter_columns, self->filter_count, &self->filter);
 }
 
 nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)

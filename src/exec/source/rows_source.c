@@ -157,7 +157,7 @@ static nl_status open_rows(const nl_table *table, nl_query *query, const nl_logi
         self->wanted[0] = true; /* its length is the part's row count */
         for (uint32_t i = 0; i < node->column_count; i++)
             self->wanted[node->scan.table_columns[i]] = true;
-        if (node->scan.filter) status = nl_program_compile(query->arena, &node->scan.filter, 1, node->columns, node->column_count, &self->filter);
+        if (node->scan.filter) status = nl_program_compile_filter(query->arena, node->scan.filter, node->columns, node->column_count, &self->filter);
     }
     if (status)
         free_rows_scan(&self->base);

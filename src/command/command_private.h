@@ -62,7 +62,7 @@ nl_status nl_run_reset(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_use(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_set_catalog(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_show(nl_command *command, const nl_ast_statement *statement);
-nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *statement); /* describe.c */
+nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *statement); /* show_table.c */
 nl_status nl_run_create_namespace(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
@@ -77,6 +77,7 @@ nl_status nl_run_update(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_call(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_describe(nl_command *command, const nl_ast_statement *statement);
 
 /* resolver.c */
 void nl_command_resolver_init(nl_command *command);

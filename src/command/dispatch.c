@@ -28,6 +28,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_CREATE_VIEW] = nl_run_create_view,
     [NL_AST_STATEMENT_CREATE_TEMP_VIEW_USING] = nl_run_create_temp_view_using,
     [NL_AST_STATEMENT_EXPLAIN] = nl_run_explain,
+    [NL_AST_STATEMENT_DESCRIBE] = nl_run_describe,
 };
 
 /* The first words of a statement, for messages about what is not there yet. */

@@ -15,9 +15,3 @@ bool nl_file_format_is_known(nl_str format)
     (void)format;
     return false;
 }
-
-nl_status nl_run_show_table(nl_command *command, const nl_ast_statement *statement)
-{
-    (void)command, (void)statement;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not run this SHOW statement yet");
-}

@@ -1,5 +1,5 @@
 /* command/show.c - SHOW CATALOGS, NAMESPACES, TABLES, VIEWS, FUNCTIONS, CURRENT NAMESPACE; what concerns one table is in
- * describe.c. */
+ * show_table.c. */
 #include "command/command_private.h"
 
 #include <stdlib.h>

@@ -156,6 +156,18 @@ nl_status nl_leaf_next_header(nl_leaf_cursor *cursor, nl_page_header *header, ui
     return NULL;
 }
 
+/* How many rows the page holds, when its header or the offset index says so. */
+static void set_page_rows(nl_leaf_cursor *cursor, const nl_page_header *header)
+{
+    cursor->ends_at_row = header->kind == NL_PAGE_DATA_V2 || cursor->slots != NULL;
+    cursor->page_rows = header->row_count;
+    cursor->page_rows_met = 0;
+    if (header->kind == NL_PAGE_DATA_V2 || cursor->slots == NULL) return;
+    const nl_page_slot *slots = slots_of(cursor);
+    const uint64_t end = cursor->next_slot < cursor->slot_count ? slots[cursor->next_slot].first_row : cursor->group_rows;
+    cursor->page_rows = end - slots[cursor->next_slot - 1].first_row;
+}
+
 nl_status nl_leaf_open_page(nl_leaf_cursor *cursor, const nl_page_header *header, uint64_t offset)
 {
     const nl_codec codec = nl_parquet_codec_of(cursor->chunk->codec);
@@ -171,16 +183,18 @@ nl_status nl_leaf_open_page(nl_leaf_cursor *cursor, const nl_page_header *header
                         cursor->page_buffer->data, &cursor->page));
     cursor->entries_left = header->value_count;
     cursor->level_at = cursor->level_count = 0;
-    cursor->ends_at_row = header->kind == NL_PAGE_DATA_V2 || cursor->slots != NULL;
+    set_page_rows(cursor, header);
     if (cursor->leaf->type == NULL) return NULL;
     NL_TRY(nl_values_init(&cursor->values, cursor->leaf->node, header->encoding, cursor->page.values, &place));
     cursor->is_dictionary_page = nl_values_is_dictionary(&cursor->values);
     return cursor->is_dictionary_page && cursor->dictionary == NULL ? nl_leaf_load_dictionary(cursor) : NULL;
 }
 
-/* Rows of the flat page that was just named by slot next_slot - 1. */
-static nl_status check_flat_slot(const nl_leaf_cursor *cursor, const nl_page_header *header)
+/* A flat page has as many rows as values; the offset index, whose slot next_slot - 1 named it, must agree. */
+static nl_status check_flat_page(const nl_leaf_cursor *cursor, const nl_page_header *header)
 {
+    if (header->kind == NL_PAGE_DATA_V2 && header->row_count != header->value_count)
+        return nl_parquet_corrupt(&cursor->source.place, "a page of %u values in %u rows", header->value_count, header->row_count);
     if (cursor->slots == NULL) return NULL;
     const nl_page_slot *slots = slots_of(cursor);
     const uint32_t k = cursor->next_slot - 1;
@@ -328,7 +342,7 @@ static nl_status open_flat_page(nl_leaf_cursor *cursor, uint64_t row)
     for (;;) {
         NL_TRY(nl_leaf_next_header(cursor, &header, &offset, &is_end));
         if (is_end) return ends_early(cursor);
-        NL_TRY(check_flat_slot(cursor, &header));
+        NL_TRY(check_flat_page(cursor, &header));
         if (row - cursor->row < header.value_count) break;
         cursor->row += header.value_count;
     }

@@ -56,6 +56,7 @@ typedef struct nl_leaf_cursor {
     uint8_t *level_repetition, *level_definition; /* NL_LEVEL_BLOCK each; owned */
     uint32_t level_at, level_count;
     bool ends_at_row; /* the present page is known to end with a row */
+    uint64_t page_rows, page_rows_met; /* rows it is announced to hold (ends_at_row), and begun so far */
     nl_buffer *scratch; /* stored forms before conversion, indices, dense values */
 } nl_leaf_cursor;
 

@@ -18,6 +18,10 @@ static nl_status decode_levels(nl_leaf_cursor *cursor)
     cursor->entries_left -= count;
     cursor->level_at = 0;
     cursor->level_count = count;
+    cursor->page_rows_met += nl_count_levels(cursor->level_repetition, 0, count);
+    if (cursor->ends_at_row && cursor->entries_left == 0 && cursor->page_rows_met != cursor->page_rows)
+        return nl_parquet_corrupt(&cursor->page.place, "a page of %llu rows that was announced to hold %llu",
+                                  (unsigned long long)cursor->page_rows_met, (unsigned long long)cursor->page_rows);
     return NULL;
 }
 
@@ -106,6 +110,10 @@ static nl_status advance_rows(nl_leaf_cursor *cursor, uint64_t row_count, nl_lea
         NL_TRY(take_entries(cursor, at - cursor->level_at, window));
     }
     cursor->row += row_count;
+    const bool has_more = cursor->level_at < cursor->level_count || cursor->entries_left > 0;
+    if (cursor->row == cursor->group_rows && has_more)
+        return nl_parquet_corrupt(&cursor->page.place, "the column chunk holds more than the %llu rows of its row group",
+                                  (unsigned long long)cursor->group_rows);
     return NULL;
 }
 

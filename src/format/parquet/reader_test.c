@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/pool.h"
 #include "format/parquet/test_file.h"
 
 /* Files by pyarrow, DuckDB and Spark; see tests/make_fixtures_parquet.py. */
@@ -231,6 +232,46 @@ static void test_dictionary_pages_share_one_dictionary_per_chunk(void **state)
     close_file(&file);
 }
 
+typedef struct crowd {
+    nl_parquet_reader *reader;
+    const expected_rows *expected;
+} crowd;
+
+static nl_status scan_part(void *argument, uint64_t i)
+{
+    const crowd *c = argument;
+    const uint64_t row_count = nl_parquet_reader_footer(c->reader)->row_groups[0].row_count;
+    const nl_parquet_rows rows = {.first_row = i % row_count, .row_count = row_count - i % row_count};
+    nl_parquet_scan *scan = NULL;
+    nl_batch batch = {0};
+    NL_TRY(nl_parquet_scan_open(c->reader, 0, &rows, 1, NULL, &scan));
+    nl_status status = nl_parquet_scan_next(scan, &batch);
+    if (status == NULL) check_batch("shared", c->expected, rows.first_row, &batch);
+    nl_batch_fini(&batch);
+    nl_parquet_scan_close(scan);
+    return status;
+}
+
+static void test_many_threads_scan_one_row_group(void **state)
+{
+    (void)state;
+    nl_pool *pool = nl_pool_new(4, "test");
+    static const char *const names[] = {"spark_modern", "flat_zstd", "nested_plain", "page_index"};
+    for (size_t i = 0; i < NL_COUNT(names); i++) {
+        open_file file;
+        expected_rows expected;
+        open_fixture(names[i], &file);
+        read_expected(names[i], &expected);
+        const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_POSITION};
+        crowd c = {.reader = open_reader(&file, &options), .expected = &expected};
+        must(nl_pool_for(pool, 200, scan_part, &c));
+        nl_parquet_reader_release(c.reader);
+        free_expected(&expected);
+        close_file(&file);
+    }
+    nl_pool_free(pool);
+}
+
 static void test_half_floats_widen_when_asked_for(void **state)
 {
     (void)state;
@@ -288,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_row_ranges_give_exactly_their_rows),
         cmocka_unit_test(test_selected_rows_are_those_of_the_whole_window),
         cmocka_unit_test(test_dictionary_pages_share_one_dictionary_per_chunk),
+        cmocka_unit_test(test_many_threads_scan_one_row_group),
         cmocka_unit_test(test_half_floats_widen_when_asked_for),
         cmocka_unit_test(test_a_small_budget_is_an_error_and_leaks_nothing),
     };

@@ -229,11 +229,17 @@ void nl_facts_properties(nl_command *command, const nl_facts *facts, const nl_pr
 {
     enum { FACTS_MAX = 5 };
     const nl_table_metadata *metadata = facts->metadata;
-    const uint32_t given_count = metadata && !facts->is_metadata_table ? metadata->property_count : 0;
+    const bool has_table_properties = metadata && !facts->is_metadata_table;
+    const nl_property *given = has_table_properties ? metadata->properties
+                               : facts->view        ? facts->view->properties
+                                                    : NULL;
+    const uint32_t given_count = has_table_properties ? metadata->property_count
+                                 : facts->view        ? facts->view->property_count
+                                                      : 0;
     nl_property *list = NL_NEW_ARRAY(command->arena, nl_property, (size_t)given_count + FACTS_MAX);
     uint32_t made = metadata ? add_facts(command, facts, list) : 0;
     for (uint32_t i = 0; i < given_count; i++)
-        if (!is_reserved(metadata->properties[i].key)) list[made++] = metadata->properties[i];
+        if (!is_reserved(given[i].key)) list[made++] = given[i];
     for (uint32_t i = 0; i < made; i++)
         if (is_secret(list[i].key) || is_secret(list[i].value)) list[i].value = NL_STR("*********(redacted)");
     qsort(list, made, sizeof(*list), compare_properties);

@@ -3,6 +3,12 @@
 
 #define TEXT_MAX (16u << 20)
 
+/* A view kept for the session under its full name, as its catalog would keep it. */
+static bool is_permanent(const nl_temp_view *view)
+{
+    return view && nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND;
+}
+
 /* ---- TBLPROPERTIES ----------------------------------------------------------------------------------------------- */
 
 static nl_status show_properties(nl_command *command, const nl_ast_show *show)
@@ -15,8 +21,9 @@ static nl_status show_properties(nl_command *command, const nl_ast_show *show)
     uint32_t count;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     NL_TRY(nl_command_rows(command, fields, NL_COUNT(fields), &rows));
-    if (facts.view) return NULL; /* a temporary view has none to show */
+    if (facts.view && !is_permanent(facts.view)) return NULL; /* a temporary view has none to show */
     nl_facts_properties(command, &facts, &items, &count);
+    if (facts.view) facts.name = facts.view->name;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_wanted = !show->key.data || nl_str_equal(show->key, items[i].key);
         if (is_wanted) NL_TRY(nl_rows_add_text(rows, (const nl_str[]){items[i].key, items[i].value}));
@@ -155,6 +162,8 @@ static nl_status show_create(nl_command *command, const nl_ast_show *show)
     nl_facts facts;
     nl_rows *rows = NULL;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
+    if (is_permanent(facts.view))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not show the CREATE statement of a view yet");
     if (facts.view)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
                              "'SHOW CREATE TABLE' expects a permanent view but " NL_STR_FMT " is a temp view.",

@@ -167,7 +167,7 @@ static nl_status cut_ranges(const nl_parquet_rows *ranges, uint32_t count, uint6
 /* The next morsel of an open file; range_count 0 when it has none left. Called with the lock held. */
 static nl_status take_morsel(open_unit *open, morsel *work)
 {
-    *work = (morsel){.open = open};
+    *work = (morsel){0};
     while (open->next_group < open->row_group_count && work->range_count == 0) {
         const uint32_t group = open->next_group;
         const uint64_t row_count = nl_parquet_reader_footer(open->reader)->row_groups[group].row_count;
@@ -189,7 +189,13 @@ static nl_status take_morsel(open_unit *open, morsel *work)
             NL_TRY(cut_ranges(ranges, open->group_range_counts[group], from, to, work));
         }
     }
-    if (work->range_count > 0) open->references++;
+    if (work->range_count > 0) {
+        work->open = open; /* only a morsel with rows holds the file */
+        open->references++;
+    } else {
+        free(work->cut);
+        work->cut = NULL;
+    }
     return NULL;
 }
 

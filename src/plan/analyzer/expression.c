@@ -224,6 +224,8 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
 static bool is_negative_number(const nl_ast_expr *ast)
 {
     if (ast->unary.op != NL_AST_UNARY_MINUS || ast->unary.input->kind != NL_AST_EXPR_LITERAL) return false;
+    const nl_str text = ast->unary.input->literal.text;
+    if (text.length > 0 && text.data[0] == '-') return false; /* -(-1) is a call, which may overflow */
     const nl_ast_literal_kind kind = ast->unary.input->literal.kind;
     return kind >= NL_AST_LITERAL_TINYINT && kind <= NL_AST_LITERAL_DECIMAL;
 }

@@ -259,6 +259,61 @@ static void test_damage_anywhere_never_does_harm(void **state)
     nl_arena_free(arena);
 }
 
+/* Written before manifest lists existed: the snapshot names its manifests. */
+static void test_a_snapshot_without_a_list_reads_its_manifests_heads(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_fs *fs = nl_fs_local();
+    const nl_str manifests[] = {NL_STR("tests/fixtures/iceberg/v1/4e083439-597a-480a-97fc-81d010ff9136-m0.avro"),
+                                NL_STR("tests/fixtures/iceberg/v1/bc6de6b9-e7d4-4ae9-87a8-eee9cacab63a-m0.avro")};
+    const nl_snapshot snapshot = {.snapshot_id = 7, .parent_id = NL_NONE, .manifests = manifests, .manifest_count = 2};
+    const nl_manifest_file *files;
+    uint32_t count;
+    assert_ok(nl_snapshot_manifests(fs, &snapshot, NULL, arena, &files, &count));
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_manifest *manifest;
+        assert_int_equal(files[i].added_files_count, NL_NONE); /* only a list would say */
+        assert_int_equal(files[i].content, NL_MANIFEST_DATA);
+        assert_ok(nl_manifest_read(fs, &files[i], NULL, &manifest));
+        assert_true(manifest->live_count > 0);
+        nl_manifest_release(manifest);
+    }
+    nl_fs_release(fs);
+    nl_arena_free(arena);
+}
+
+static void test_a_copied_data_file_stands_on_its_own(void **state)
+{
+    (void)state;
+    opened table;
+    open_table(&table, "v2", "v10.metadata.json");
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_manifest *manifest;
+    assert_ok(nl_manifest_read(table.fs, &table.files[0], NULL, &manifest));
+    const nl_data_file *file = &manifest->entries[0].file;
+    const nl_data_file copy = nl_data_file_copy(arena, file, manifest->spec->field_count);
+    char *path = strndup(file->path.data, file->path.length);
+    nl_bytes before;
+    int64_t count_before;
+    assert_true(nl_bound_find(&file->lower_bounds, 1, &before));
+    const int64_t lower = (int64_t)before.data[0];
+    assert_true(nl_metric_find(&file->value_counts, 1, &count_before));
+    nl_manifest_release(manifest);
+    nl_bytes after;
+    int64_t count_after;
+    assert_text(copy.path, path);
+    assert_true(nl_bound_find(&copy.lower_bounds, 1, &after));
+    assert_int_equal(after.data[0], lower);
+    assert_true(nl_metric_find(&copy.value_counts, 1, &count_after));
+    assert_int_equal(count_after, count_before);
+    assert_false(nl_metric_find(&copy.value_counts, 4711, &count_after));
+    free(path);
+    nl_arena_free(arena);
+    close_table(&table);
+}
+
 static void test_a_missing_manifest_is_named(void **state)
 {
     (void)state;
@@ -279,6 +334,8 @@ int main(void)
         cmocka_unit_test(test_paths_of_all_types_and_transforms_are_javas),
         cmocka_unit_test(test_the_cache_gives_the_same_manifest_again_and_keeps_to_its_limit),
         cmocka_unit_test(test_damage_anywhere_never_does_harm),
+        cmocka_unit_test(test_a_snapshot_without_a_list_reads_its_manifests_heads),
+        cmocka_unit_test(test_a_copied_data_file_stands_on_its_own),
         cmocka_unit_test(test_a_missing_manifest_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,7 @@ NL_MUST_USE nl_status nl_parse_properties(nl_parser *p, bool are_expressions, nl
 NL_MUST_USE nl_status nl_parse_property_key(nl_parser *p, nl_str *key);
 /* Every value given, or none. */
 NL_MUST_USE nl_status nl_parser_need_values(nl_parser *p, const nl_ast_properties *properties);
+NL_MUST_USE nl_status nl_parser_need_values_at(nl_parser *p, nl_ast_range range, const nl_ast_properties *properties);
 NL_MUST_USE nl_status nl_parser_need_keys_only(nl_parser *p, const nl_ast_properties *properties);
 /* The text between two tokens as written. */
 nl_str nl_parser_text_between(const nl_parser *p, uint32_t first_token, uint32_t end_token);
@@ -207,7 +208,8 @@ NL_MUST_USE nl_status nl_ast_type_check(nl_arena *arena, const nl_ast_type *type
 /* ---- queries --------------------------------------------------------------------------------------------------------- */
 
 NL_MUST_USE nl_status nl_parse_query(nl_parser *p, nl_ast_query **query);
-NL_MUST_USE nl_status nl_parse_ctes(nl_parser *p, nl_ast_ctes *ctes); /* at WITH */
+NL_MUST_USE nl_status nl_parse_ctes(nl_parser *p, nl_ast_ctes *ctes); /* at WITH; their names are unchecked yet */
+NL_MUST_USE nl_status nl_parser_check_ctes(nl_parser *p, nl_ast_range range, const nl_ast_ctes *ctes); /* when all has parsed */
 /* The rest of a query whose WITH, or whose first term, is there already. */
 NL_MUST_USE nl_status nl_parse_query_after(nl_parser *p, uint32_t first, const nl_ast_ctes *ctes, nl_ast_term *term, nl_ast_query **query);
 NL_MUST_USE nl_status nl_parse_organization(nl_parser *p, nl_ast_organization *organization);

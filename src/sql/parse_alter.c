@@ -90,7 +90,8 @@ static nl_status parse_add_columns(nl_parser *p, nl_ast_alter_table *alter)
     alter->action = NL_AST_ALTER_ADD_COLUMNS;
     bool has_parentheses = nl_parser_take(p, NL_T_LEFT_PAREN);
     NL_TRY(parse_new_columns(p, alter));
-    return has_parentheses ? nl_parser_close(p) : NULL;
+    if (!has_parentheses) return NULL;
+    return nl_parser_is(p, NL_T_EOF) ? nl_parser_close(p) : nl_parser_need(p, NL_T_RIGHT_PAREN);
 }
 
 static nl_status parse_drop_columns(nl_parser *p, nl_ast_alter_table *alter)
@@ -133,7 +134,7 @@ static nl_status parse_column_change(nl_parser *p, nl_ast_alter_column *column, 
     return NULL;
 }
 
-static nl_status parse_column_changes(nl_parser *p, nl_ast_alter_table *alter)
+static nl_status parse_column_changes(nl_parser *p, const char *verb, nl_ast_alter_table *alter)
 {
     alter->action = NL_AST_ALTER_COLUMNS;
     nl_list list = {0};
@@ -153,7 +154,8 @@ static nl_status parse_column_changes(nl_parser *p, nl_ast_alter_table *alter)
     if (has_all_changes) return NULL;
     return nl_parser_not_allowed(
         p, NL_WHOLE_STATEMENT,
-        "ALTER TABLE table ALTER COLUMN requires a TYPE, a SET/DROP, a COMMENT, or a FIRST/AFTER");
+        nl_str_c(p->arena, nl_arena_f(p->arena, "ALTER TABLE table %s COLUMN requires a TYPE, a SET/DROP, a COMMENT, or a "
+                                                "FIRST/AFTER", verb)));
 }
 
 static nl_status refuse_hive(nl_parser *p, const char *operation, const char *command, const char *message)
@@ -400,7 +402,7 @@ static nl_status parse_table_column(nl_parser *p, nl_ast_alter_table *alter)
     bool has_word = nl_parser_is(p, NL_T_COLUMN) && nl_parser_is_identifier_at(p, p->at + 1) && next != NL_T_TYPE;
     if (has_word) p->at++;
     if (is_change && (alter->partition || is_hive_change(p))) return parse_hive_change(p, alter);
-    return parse_column_changes(p, alter);
+    return parse_column_changes(p, is_change ? "CHANGE" : "ALTER", alter);
 }
 
 static nl_status parse_table_action(nl_parser *p, nl_ast_alter_table *alter)

@@ -306,7 +306,8 @@ static nl_status blame_list(nl_parser *p, nl_status status, uint32_t open, bool 
     bool is_after_comma = at == p->at && at > open + 1;
     bool are_names = at == p->at || (at + 1 == p->at && nl_parser_is_identifier_at(p, at));
     if (!are_names) return status;
-    if (may_have_alias && (is_after_comma || p->at == open + 1)) return status;
+    bool is_behind_keyword = p->at > open + 1 && nl_token_is_keyword(nl_parser_kind_at(p, p->at - 1));
+    if (may_have_alias && (is_after_comma || is_behind_keyword || p->at == open + 1)) return status;
     nl_error_free(status);
     if (may_have_alias && nl_parser_ahead(p, 1) == NL_T_RIGHT_PAREN) return nl_parser_extra_input(p);
     if (may_have_alias) return nl_parser_missing(p, "')'");

@@ -293,7 +293,8 @@ static bool starts_not(const nl_parser *p)
     if (!nl_parser_is(p, NL_T_NOT)) return false;
     if (p->options.is_ansi_reserved) return true;
     if (nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN && nl_parser_ahead(p, 2) == NL_T_RIGHT_PAREN) return false;
-    return nl_parser_ahead(p, 1) != NL_T_ASTERISK && nl_parser_starts_expression_at(p, p->at + 1);
+    if (nl_parser_ahead(p, 1) == NL_T_ASTERISK) return !nl_parser_starts_expression_at(p, p->at + 2);
+    return nl_parser_starts_expression_at(p, p->at + 1);
 }
 
 /* EXISTS(…) whose query does not fit is read as a name before a list. */

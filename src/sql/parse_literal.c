@@ -342,7 +342,10 @@ bool nl_parser_starts_constant(const nl_parser *p)
 
 nl_status nl_parse_constant(nl_parser *p, nl_ast_expr **expr)
 {
-    if (!nl_parser_starts_constant(p)) return nl_parser_syntax_error(p);
+    if (!nl_parser_starts_constant(p)) {
+        if (nl_parser_is_identifier_at(p, p->at)) p->at++; /* it could begin a typed literal: the word behind is wrong */
+        return nl_parser_syntax_error(p);
+    }
     nl_token_kind kind = nl_parser_kind(p);
     if (is_number(kind) || kind == NL_T_MINUS_SIGN) return parse_number(p, expr);
     if (kind == NL_T_QUESTION || kind == NL_T_COLON) return parse_parameter(p, expr);

@@ -433,7 +433,7 @@ nl_status nl_parse_properties(nl_parser *p, bool are_expressions, nl_ast_propert
 }
 
 /* The keys that have (or lack) a value, as Spark lists them in its refusal. */
-static nl_status refuse_keys(nl_parser *p, const nl_ast_properties *properties, bool with_value, const char *words)
+static nl_status refuse_keys(nl_parser *p, nl_ast_range range, const nl_ast_properties *properties, bool with_value, const char *words)
 {
     nl_builder message;
     nl_builder_init(&message, NL_SQL_TEXT_BYTES_MAX);
@@ -445,23 +445,28 @@ static nl_status refuse_keys(nl_parser *p, const nl_ast_properties *properties, 
         nl_append(&message, properties->items[i].key);
     }
     nl_append_char(&message, ']');
-    nl_status status = nl_parser_not_allowed(p, NL_WHOLE_STATEMENT, nl_builder_c(&message));
+    nl_status status = nl_parser_not_allowed(p, range, nl_builder_c(&message));
     nl_builder_fini(&message);
     return status;
 }
 
-nl_status nl_parser_need_values(nl_parser *p, const nl_ast_properties *properties)
+nl_status nl_parser_need_values_at(nl_parser *p, nl_ast_range range, const nl_ast_properties *properties)
 {
     for (uint32_t i = 0; properties && i < properties->count; i++)
         if (!properties->items[i].has_value)
-            return refuse_keys(p, properties, false, "Values must be specified for key(s)");
+            return refuse_keys(p, range, properties, false, "Values must be specified for key(s)");
     return NULL;
+}
+
+nl_status nl_parser_need_values(nl_parser *p, const nl_ast_properties *properties)
+{
+    return nl_parser_need_values_at(p, NL_WHOLE_STATEMENT, properties);
 }
 
 nl_status nl_parser_need_keys_only(nl_parser *p, const nl_ast_properties *properties)
 {
     for (uint32_t i = 0; properties && i < properties->count; i++)
         if (properties->items[i].has_value)
-            return refuse_keys(p, properties, true, "Values should not be specified for key(s)");
+            return refuse_keys(p, NL_WHOLE_STATEMENT, properties, true, "Values should not be specified for key(s)");
     return NULL;
 }

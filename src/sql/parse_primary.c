@@ -11,7 +11,7 @@ static nl_status parse_subscript(nl_parser *p, uint32_t first, nl_ast_expr *inpu
     NL_TRY(nl_parser_enter(p));
     NL_TRY(nl_parse_value(p, &index));
     nl_parser_leave(p);
-    NL_TRY(nl_parser_expect(p, NL_T_RIGHT_BRACKET));
+    NL_TRY(nl_parser_is(p, NL_T_COLON) ? nl_parser_syntax_error(p) : nl_parser_expect(p, NL_T_RIGHT_BRACKET));
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_SUBSCRIPT, first);
     (*expr)->subscript.input = input;
     (*expr)->subscript.index = index;
@@ -91,7 +91,8 @@ static bool starts_case(const nl_parser *p)
     if (!nl_parser_is(p, NL_T_CASE)) return false;
     nl_token_kind next = nl_parser_ahead(p, 1);
     if (next == NL_T_LEFT_PAREN || next == NL_T_MINUS_SIGN || next == NL_T_PLUS || next == NL_T_TILDE) return true;
-    if (next == NL_T_ASTERISK || next == NL_T_FROM) return false;
+    if (next == NL_T_ASTERISK) return nl_parser_ahead(p, 2) == NL_T_WHEN;
+    if (next == NL_T_FROM) return false;
     return nl_parser_starts_expression_at(p, p->at + 1);
 }
 
@@ -376,6 +377,11 @@ static nl_status parse_bare_primary(nl_parser *p, nl_ast_expr **expr)
         if (*expr) return NULL;
     }
     if (nl_parser_starts_constant(p)) return nl_parse_constant(p, expr);
+    nl_token_kind next = nl_parser_ahead(p, 1);
+    if (kind == NL_T_INTERVAL && (next == NL_T_INTEGER_VALUE || next == NL_T_DECIMAL_VALUE)) {
+        p->at += 2; /* a number without its unit: the word behind is wrong */
+        return nl_parser_syntax_error(p);
+    }
     if (nl_parser_is_identifier_at(p, p->at)) return parse_named_operand(p, expr);
     bool is_function_word = kind == NL_T_LEFT || kind == NL_T_RIGHT || kind == NL_T_FILTER;
     if (is_function_word && nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN) return nl_parse_call(p, expr);

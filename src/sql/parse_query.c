@@ -431,6 +431,8 @@ static nl_status parse_term_after(nl_parser *p, uint32_t first, nl_ast_term *lef
         }
         nl_token_kind word = nl_parser_kind(p);
         p->at++;
+        bool is_cut = nl_parser_ahead(p, 1) == NL_T_EOF && !nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_is_identifier_at(p, p->at);
+        if (is_cut) return nl_parser_extra_input(p); /* the operator could only have been an alias */
         nl_ast_set_quantifier quantifier;
         NL_TRY(nl_parse_set_quantifier(p, &quantifier));
         uint32_t right_first = p->at;
@@ -454,7 +456,7 @@ static nl_status parse_cte(nl_parser *p, nl_ast_cte *cte)
 {
     uint32_t first = p->at;
     NL_TRY(nl_parse_name_part(p, &cte->name));
-    if (nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_skip_identifier_list(p, p->at) > 0 &&
+    if (nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_is_identifier_at(p, p->at + 1) &&
         !nl_parser_starts_query_at(p, p->at + 1))
         NL_TRY(nl_parse_identifier_list(p, &cte->columns));
     nl_parser_take(p, NL_T_AS);
@@ -471,14 +473,15 @@ static int compare_ctes(const void *a, const void *b)
 }
 
 /* DUPLICATED_CTE_NAMES lists every name that was given twice, once. */
-static nl_status check_cte_names(nl_parser *p, uint32_t first, const nl_list *list)
+nl_status nl_parser_check_ctes(nl_parser *p, nl_ast_range range, const nl_ast_ctes *ctes)
 {
-    nl_ast_cte **sorted = NL_NEW_ARRAY(p->arena, nl_ast_cte *, list->count);
-    for (uint32_t i = 0; i < list->count; i++) sorted[i] = list->items[i];
-    qsort(sorted, list->count, sizeof(*sorted), compare_ctes);
+    if (ctes->count < 2) return NULL;
+    nl_ast_cte **sorted = NL_NEW_ARRAY(p->arena, nl_ast_cte *, ctes->count);
+    for (uint32_t i = 0; i < ctes->count; i++) sorted[i] = &ctes->items[i];
+    qsort(sorted, ctes->count, sizeof(*sorted), compare_ctes);
     nl_builder names;
     nl_builder_init(&names, NL_SQL_TEXT_BYTES_MAX);
-    for (uint32_t i = 1; i < list->count; i++) {
+    for (uint32_t i = 1; i < ctes->count; i++) {
         bool is_again = nl_str_equal(sorted[i]->name.text, sorted[i - 1]->name.text);
         bool is_listed = is_again && i > 1 && nl_str_equal(sorted[i]->name.text, sorted[i - 2]->name.text);
         if (is_again && !is_listed)
@@ -486,15 +489,13 @@ static nl_status check_cte_names(nl_parser *p, uint32_t first, const nl_list *li
     }
     nl_status status = NULL;
     if (names.length > 0)
-        status = NL_REFUSE(p, nl_parser_range(p, first), DUPLICATED_CTE_NAMES,
-                               NL_P_STR("duplicateNames", nl_builder_str(&names)));
+        status = NL_REFUSE(p, range, DUPLICATED_CTE_NAMES, NL_P_STR("duplicateNames", nl_builder_str(&names)));
     nl_builder_fini(&names);
     return status;
 }
 
 nl_status nl_parse_ctes(nl_parser *p, nl_ast_ctes *ctes)
 {
-    uint32_t first = p->at;
     NL_TRY(nl_parser_expect(p, NL_T_WITH));
     nl_token_kind next = nl_parser_ahead(p, 1);
     bool is_recursive = nl_parser_is(p, NL_T_RECURSIVE) && next != NL_T_AS && next != NL_T_LEFT_PAREN;
@@ -505,7 +506,6 @@ nl_status nl_parse_ctes(nl_parser *p, nl_ast_ctes *ctes)
         NL_TRY(parse_cte(p, cte));
         nl_list_add(p->arena, &list, cte);
     } while (nl_parser_take(p, NL_T_COMMA));
-    NL_TRY(check_cte_names(p, first, &list));
     *ctes = (nl_ast_ctes){NL_FLATTEN(p, &list, nl_ast_cte), list.count, is_recursive};
     return NULL;
 }
@@ -593,6 +593,7 @@ nl_status nl_parse_query(nl_parser *p, nl_ast_query **query)
     nl_ast_ctes ctes = {0};
     if (nl_parser_is(p, NL_T_WITH)) NL_TRY(nl_parse_ctes(p, &ctes));
     NL_TRY(nl_parse_query_after(p, first, &ctes, NULL, query));
+    NL_TRY(nl_parser_check_ctes(p, (*query)->range, &ctes));
     p->open_count = open_count;
     p->may_have_alias = may_have_alias;
     nl_parser_leave(p);

@@ -55,6 +55,16 @@ static nl_status check_fraction(nl_parser *p, uint32_t first, double numerator, 
                          nl_arena_f(p->arena, "Sampling fraction (%.*s) must be on interval [0, 1]", (int)length, text));
 }
 
+/* A sample's words, with the REPEATABLE (n) that is still to be read. */
+static nl_ast_range sample_range(const nl_parser *p, uint32_t first)
+{
+    nl_ast_range range = nl_parser_range(p, first);
+    bool has_seed = nl_parser_are(p, NL_T_REPEATABLE, NL_T_LEFT_PAREN) && nl_parser_ahead(p, 2) == NL_T_INTEGER_VALUE &&
+                    nl_parser_ahead(p, 3) == NL_T_RIGHT_PAREN;
+    if (has_seed) range.stop = p->tokens[p->at + 3].stop;
+    return range;
+}
+
 static nl_status parse_bucket_sample(nl_parser *p, uint32_t first, nl_ast_sample *sample)
 {
     p->at++;
@@ -73,7 +83,7 @@ static nl_status parse_bucket_sample(nl_parser *p, uint32_t first, nl_ast_sample
     }
     NL_TRY(nl_parser_expect(p, NL_T_RIGHT_PAREN));
     if (!has_on) return NULL;
-    return NL_REFUSE(p, nl_parser_range(p, first), _LEGACY_ERROR_TEMP_0015,
+    return NL_REFUSE(p, sample_range(p, first), _LEGACY_ERROR_TEMP_0015,
                          NL_P("msg", is_function ? "BUCKET x OUT OF y ON function" : "BUCKET x OUT OF y ON colname"));
 }
 
@@ -86,7 +96,7 @@ static nl_status refuse_bytes(nl_parser *p, uint32_t first, uint32_t expr_first)
     bool has_digits = text.length > 1;
     for (size_t i = 0; i + 1 < text.length; i++) has_digits &= text.data[i] >= '0' && text.data[i] <= '9';
     bool is_bytes = has_digits && strchr("bBkKmMgG", last) != NULL && last != 0;
-    nl_ast_range range = nl_parser_range(p, first);
+    nl_ast_range range = sample_range(p, first);
     if (is_bytes) return NL_REFUSE(p, range, _LEGACY_ERROR_TEMP_0015, NL_P("msg", "byteLengthLiteral"));
     return NL_REFUSE(p, range, _LEGACY_ERROR_TEMP_0016, NL_P_STR("bytesStr", text));
 }
@@ -138,7 +148,7 @@ nl_status nl_parse_sample(nl_parser *p, nl_ast_sample **sample)
     p->at += 2;
     nl_ast_sample *node = NL_NEW(p->arena, nl_ast_sample);
     if (nl_parser_take(p, NL_T_RIGHT_PAREN))
-        NL_TRY(NL_REFUSE(p, nl_parser_range(p, first), _LEGACY_ERROR_TEMP_0014));
+        NL_TRY(NL_REFUSE(p, sample_range(p, first), _LEGACY_ERROR_TEMP_0014));
     else
         NL_TRY(parse_sample_method(p, first, node));
     if (nl_parser_take_both(p, NL_T_REPEATABLE, NL_T_LEFT_PAREN)) {
@@ -194,7 +204,7 @@ static nl_status parse_table(nl_parser *p, nl_ast_relation **relation)
     if (nl_parser_are(p, NL_T_WITH, NL_T_LEFT_PAREN)) {
         p->at++;
         NL_TRY(nl_parse_properties(p, false, &node->table.options));
-        NL_TRY(nl_parser_need_values(p, node->table.options));
+        NL_TRY(nl_parser_need_values_at(p, node->table.name.range, node->table.options));
     }
     NL_TRY(nl_parse_sample(p, &node->sample));
     NL_TRY(nl_parse_table_alias(p, &node->alias));
@@ -309,14 +319,21 @@ static nl_status parse_subquery_end(nl_parser *p, uint32_t first, nl_ast_query *
     return NULL;
 }
 
+static bool has_from(const nl_ast_term *term)
+{
+    return term->kind == NL_AST_TERM_SELECT && term->select->from;
+}
+
 /* Reads `( … )` and tells what it was. `((query) UNION …)` and `((query) t JOIN u)` part only behind the inner one. */
 static nl_status parse_contents(nl_parser *p, nl_ast_query **query, nl_ast_relation **relation)
 {
     NL_TRY(nl_parser_enter(p));
     NL_TRY(nl_parser_expect(p, NL_T_LEFT_PAREN));
     uint32_t first = p->at;
+    bool may_go_on = false; /* a select list without FROM, rows of VALUES: what is missing may be more of them */
     if (nl_parser_starts_query_at(p, p->at)) {
         NL_TRY(nl_parse_query(p, query));
+        may_go_on = nl_parser_is(p, NL_T_EOF) && !has_from((*query)->body);
     } else if (nl_parser_is(p, NL_T_LEFT_PAREN)) {
         nl_ast_query *inner_query = NULL;
         nl_ast_relation *inner = NULL;
@@ -339,7 +356,7 @@ static nl_status parse_contents(nl_parser *p, nl_ast_query **query, nl_ast_relat
         NL_TRY(nl_parse_relation_after(p, first, *relation, relation));
     }
     nl_parser_leave(p);
-    return nl_parser_close(p);
+    return may_go_on ? nl_parser_need(p, NL_T_RIGHT_PAREN) : nl_parser_close(p);
 }
 
 static nl_status parse_parenthesized(nl_parser *p, nl_ast_relation **relation)

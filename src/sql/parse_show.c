@@ -69,6 +69,9 @@ static nl_status parse_show_functions(nl_parser *p, nl_ast_show *show)
         NL_TRY(nl_parse_string(p, &show->pattern));
     else if (has_like || nl_parser_is_identifier_at(p, p->at))
         NL_TRY(nl_parse_name(p, &show->legacy_pattern));
+    if (show->name.count > 0 && show->legacy_pattern.count > 0)
+        return NL_REFUSE(p, NL_WHOLE_STATEMENT, INVALID_SQL_SYNTAX__SHOW_FUNCTIONS_INVALID_PATTERN,
+                         NL_P_STR("pattern", nl_parser_quote_name(p, &show->legacy_pattern)));
     nl_str scope = show->scope.text;
     bool is_known = !has_scope || nl_str_is_nocase(scope, "user") || nl_str_is_nocase(scope, "system") ||
                     nl_str_is_nocase(scope, "all");
@@ -169,7 +172,7 @@ static nl_status check_described_table(nl_parser *p, const nl_ast_describe *desc
     }
     if (is_column && describe->partition)
         return NL_REFUSE(p, NL_WHOLE_STATEMENT, UNSUPPORTED_FEATURE__DESC_TABLE_COLUMN_PARTITION);
-    if (is_column && describe->is_json) return NL_REFUSE(p, NL_WHOLE_STATEMENT, UNSUPPORTED_FEATURE__DESC_TABLE_COLUMN_JSON);
+    if (is_column && describe->is_json) return NL_REFUSE(p, NL_TEXT_ONLY, UNSUPPORTED_FEATURE__DESC_TABLE_COLUMN_JSON);
     return NULL;
 }
 

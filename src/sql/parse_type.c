@@ -107,7 +107,8 @@ static nl_status parse_simple(nl_parser *p, nl_ast_type *type)
         p->at++;
         NL_TRY(nl_parse_name(p, &type->collation));
     }
-    if (!nl_parser_are(p, NL_T_LEFT_PAREN, NL_T_INTEGER_VALUE)) return NULL;
+    bool is_cut = nl_parser_are(p, NL_T_LEFT_PAREN, NL_T_EOF);
+    if (!is_cut && !nl_parser_are(p, NL_T_LEFT_PAREN, NL_T_INTEGER_VALUE)) return NULL;
     nl_list numbers = {0};
     do {
         p->at++;

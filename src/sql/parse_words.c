@@ -81,11 +81,12 @@ static bool starts_expression_clause(const nl_parser *p, uint32_t at, bool is_ta
 {
     nl_token_kind next = nl_parser_kind_at(p, at + 1);
     if (is_table && next == NL_T_LEFT_PAREN) return !is_alias_with_columns(p, at);
-    if (next == NL_T_ASTERISK) return nl_parser_kind_at(p, at) == NL_T_SELECT;
+    if (next == NL_T_ASTERISK) return true; /* no alias can be followed by it */
     if (!nl_parser_starts_expression_at(p, at + 1)) return next == NL_T_HINT_START;
     /* `t WHERE GROUP BY a`: the first word is the name. */
     bool is_two_words = next == NL_T_GROUP || next == NL_T_ORDER || next == NL_T_SORT || next == NL_T_CLUSTER ||
                         next == NL_T_DISTRIBUTE;
+    if (next == nl_parser_kind_at(p, at) && next != NL_T_SELECT) return false; /* `t HAVING HAVING a` */
     nl_token_kind after = nl_parser_kind_at(p, at + 2);
     bool is_other_clause = next == NL_T_WHERE || next == NL_T_HAVING || next == NL_T_LIMIT || next == NL_T_OFFSET;
     if (is_other_clause && after >= NL_T_STRING_LITERAL && after <= NL_T_BIGDECIMAL_LITERAL) return false;

@@ -114,14 +114,23 @@ static nl_status check_if_not_exists(nl_parser *p, uint32_t first, const nl_ast_
     return status;
 }
 
+/* `INSERT INTO TABLE VALUES (1)`: the table is called TABLE. */
+static bool starts_values_at(const nl_parser *p, uint32_t at)
+{
+    if (nl_parser_kind_at(p, at) != NL_T_VALUES) return false;
+    if (nl_parser_kind_at(p, at + 1) == NL_T_LEFT_PAREN) at++;
+    nl_token_kind kind = nl_parser_kind_at(p, at + 1);
+    return kind >= NL_T_STRING_LITERAL && kind <= NL_T_BIGDECIMAL_LITERAL;
+}
+
 static nl_status parse_table_target(nl_parser *p, uint32_t first, nl_ast_insert_target *target)
 {
-    if (nl_parser_is(p, NL_T_TABLE) && nl_parser_is_identifier_at(p, p->at + 1)) p->at++;
+    if (nl_parser_is(p, NL_T_TABLE) && nl_parser_is_identifier_at(p, p->at + 1) && !starts_values_at(p, p->at + 1)) p->at++;
     NL_TRY(nl_parse_name_reference(p, &target->table));
     if (nl_parser_are(p, NL_T_WITH, NL_T_LEFT_PAREN)) {
         p->at++;
         NL_TRY(nl_parse_properties(p, false, &target->options));
-        NL_TRY(nl_parser_need_values(p, target->options));
+        NL_TRY(nl_parser_need_values_at(p, target->table.range, target->options));
     }
     if (!target->is_overwrite && nl_parser_are(p, NL_T_REPLACE, NL_T_WHERE)) {
         p->at += 2;
@@ -421,22 +430,28 @@ nl_status nl_parse_merge(nl_parser *p, nl_ast_statement **statement)
 
 /* ---- WITH -------------------------------------------------------------------------------------------------------------------- */
 
+static nl_status parse_after_ctes(nl_parser *p, uint32_t first, const nl_ast_ctes *ctes, nl_ast_statement **statement)
+{
+    switch ((int)nl_parser_kind(p)) {
+    case NL_T_INSERT: return parse_insert_after(p, ctes, statement);
+    case NL_T_DELETE: return parse_delete_after(p, ctes, statement);
+    case NL_T_UPDATE: return parse_update_after(p, ctes, statement);
+    case NL_T_MERGE: return parse_merge_after(p, ctes, statement);
+    case NL_T_FROM: return parse_from_after(p, first, ctes, statement);
+    default: break;
+    }
+    nl_ast_query *query = NULL;
+    NL_TRY(nl_parse_query_after(p, first, ctes, NULL, &query));
+    *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_QUERY);
+    (*statement)->query = query;
+    return NULL;
+}
+
 nl_status nl_parse_with_statement(nl_parser *p, nl_ast_statement **statement)
 {
     uint32_t first = p->at;
     nl_ast_ctes ctes;
     NL_TRY(nl_parse_ctes(p, &ctes));
-    switch ((int)nl_parser_kind(p)) {
-    case NL_T_INSERT: return parse_insert_after(p, &ctes, statement);
-    case NL_T_DELETE: return parse_delete_after(p, &ctes, statement);
-    case NL_T_UPDATE: return parse_update_after(p, &ctes, statement);
-    case NL_T_MERGE: return parse_merge_after(p, &ctes, statement);
-    case NL_T_FROM: return parse_from_after(p, first, &ctes, statement);
-    default: break;
-    }
-    nl_ast_query *query = NULL;
-    NL_TRY(nl_parse_query_after(p, first, &ctes, NULL, &query));
-    *statement = nl_parser_new_statement(p, NL_AST_STATEMENT_QUERY);
-    (*statement)->query = query;
-    return NULL;
+    NL_TRY(parse_after_ctes(p, first, &ctes, statement));
+    return nl_parser_check_ctes(p, nl_parser_range(p, first), &ctes);
 }

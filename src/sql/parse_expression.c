@@ -138,7 +138,10 @@ static nl_token_kind predicate_at(const nl_parser *p, bool *is_negated)
     bool is_word = kind == NL_T_BETWEEN || kind == NL_T_IN || kind == NL_T_LIKE || kind == NL_T_ILIKE || kind == NL_T_RLIKE;
     if (!is_word) return NL_T_EOF;
     if (*is_negated) return kind;
-    if (kind == NL_T_IN) return nl_parser_ahead(p, 1) == NL_T_LEFT_PAREN ? kind : NL_T_EOF;
+    nl_token_kind next = nl_parser_ahead(p, 1);
+    if (kind == NL_T_IN) return next == NL_T_LEFT_PAREN ? kind : NL_T_EOF;
+    bool is_quantified = (next == NL_T_ANY || next == NL_T_SOME || next == NL_T_ALL) && nl_parser_ahead(p, 2) == NL_T_LEFT_PAREN;
+    if (is_quantified && (kind == NL_T_LIKE || kind == NL_T_ILIKE)) return kind;
     return nl_parser_starts_expression_at(p, p->at + 1) ? kind : NL_T_EOF;
 }
 

@@ -89,6 +89,7 @@ nl_status nl_parse_primary_suffix(nl_parser *p, uint32_t first, nl_ast_expr *pri
 static bool starts_case(const nl_parser *p)
 {
     if (!nl_parser_is(p, NL_T_CASE)) return false;
+    if (p->options.is_ansi_reserved) return true;
     nl_token_kind next = nl_parser_ahead(p, 1);
     if (next == NL_T_LEFT_PAREN || next == NL_T_MINUS_SIGN || next == NL_T_PLUS || next == NL_T_TILDE) return true;
     if (next == NL_T_ASTERISK) return nl_parser_ahead(p, 2) == NL_T_WHEN;
@@ -135,7 +136,10 @@ static nl_status parse_case(nl_parser *p, nl_ast_expr **expr)
         }
     }
     nl_status status = parse_case_rest(p, node);
-    if (is_searched) status = nl_parser_blame(p, status, first + (may_have_alias ? 2 : 1));
+    if (p->options.is_ansi_reserved)
+        status = nl_parser_blame(p, status, first);
+    else if (is_searched)
+        status = nl_parser_blame(p, status, first + (may_have_alias ? 2 : 1));
     NL_TRY(status);
     node->range = nl_parser_range(p, first);
     *expr = node;

@@ -249,7 +249,8 @@ nl_status nl_parse_windows(nl_parser *p, nl_ast_named_windows *windows)
 
 static bool takes_clause_word(nl_parser *p, nl_token_kind kind)
 {
-    if (!nl_parser_is(p, kind) || !nl_parser_starts_expression_at(p, p->at + 1)) return false;
+    bool is_all = kind == NL_T_LIMIT && nl_parser_ahead(p, 1) == NL_T_ALL;
+    if (!nl_parser_is(p, kind) || !(is_all || nl_parser_starts_expression_at(p, p->at + 1))) return false;
     p->at++;
     return true;
 }

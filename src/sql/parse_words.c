@@ -82,7 +82,8 @@ static bool starts_expression_clause(const nl_parser *p, uint32_t at, bool is_ta
     nl_token_kind next = nl_parser_kind_at(p, at + 1);
     if (is_table && next == NL_T_LEFT_PAREN) return !is_alias_with_columns(p, at);
     if (next == NL_T_ASTERISK) return true; /* no alias can be followed by it */
-    if (!nl_parser_starts_expression_at(p, at + 1)) return next == NL_T_HINT_START;
+    bool is_limit_all = nl_parser_kind_at(p, at) == NL_T_LIMIT && next == NL_T_ALL;
+    if (!nl_parser_starts_expression_at(p, at + 1)) return is_limit_all || next == NL_T_HINT_START;
     /* `t WHERE GROUP BY a`: the first word is the name. */
     bool is_two_words = next == NL_T_GROUP || next == NL_T_ORDER || next == NL_T_SORT || next == NL_T_CLUSTER ||
                         next == NL_T_DISTRIBUTE;
@@ -197,7 +198,7 @@ bool nl_parser_continues_query(const nl_parser *p)
     case NL_T_CLUSTER:
     case NL_T_DISTRIBUTE: return next == NL_T_BY;
     case NL_T_LIMIT:
-    case NL_T_OFFSET: return nl_parser_starts_expression_at(p, p->at + 1) && next != NL_T_ASTERISK;
+    case NL_T_OFFSET: return (nl_parser_starts_expression_at(p, p->at + 1) || next == NL_T_ALL) && next != NL_T_ASTERISK;
     case NL_T_WINDOW: return nl_parser_is_identifier_at(p, p->at + 1) && nl_parser_ahead(p, 2) == NL_T_AS;
     default: return false;
     }

@@ -97,12 +97,18 @@ static nl_status check_table(nl_parser *p, nl_ast_range head, const nl_ast_creat
     return nl_parser_not_allowed(p, NL_WHOLE_STATEMENT, nl_str_c(p->arena, message));
 }
 
+/* MAP and REDUCE begin queries of their own, which nobody writes here: they are columns. */
+static bool is_row_word(nl_token_kind kind)
+{
+    return kind == NL_T_MAP || kind == NL_T_REDUCE;
+}
+
 /* Everything behind the table's name. */
 static nl_status parse_table_body(nl_parser *p, nl_ast_create_table *table, nl_ast_statement **statement)
 {
     nl_ast_range head = nl_parser_range(p, p->statement_first);
     bool has_columns = nl_parser_is(p, NL_T_LEFT_PAREN) && nl_parser_ahead(p, 1) != NL_T_LEFT_PAREN &&
-                       !nl_parser_starts_query_at(p, p->at + 1);
+                       (is_row_word(nl_parser_ahead(p, 1)) || !nl_parser_starts_query_at(p, p->at + 1));
     if (has_columns) {
         p->at++;
         table->has_columns = true;

@@ -130,7 +130,8 @@ static nl_status parse_case(nl_parser *p, nl_ast_expr **expr)
     bool is_searched = nl_parser_is(p, NL_T_WHEN) && nl_parser_starts_expression_at(p, p->at + 1);
     if (!is_searched) {
         NL_TRY(nl_parse_expression(p, &node->choice.operand));
-        if (!nl_parser_is(p, NL_T_WHEN) && p->at <= first + 2) {
+        bool is_call = nl_parser_kind_at(p, first + 1) == NL_T_LEFT_PAREN;
+        if (!nl_parser_is(p, NL_T_WHEN) && (is_call || p->at <= first + 2)) {
             p->at = first;
             return NULL;
         }

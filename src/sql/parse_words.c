@@ -87,8 +87,12 @@ static bool starts_expression_clause(const nl_parser *p, uint32_t at, bool is_ta
     /* `t WHERE GROUP BY a`: the first word is the name. */
     bool is_two_words = next == NL_T_GROUP || next == NL_T_ORDER || next == NL_T_SORT || next == NL_T_CLUSTER ||
                         next == NL_T_DISTRIBUTE;
-    if (next == nl_parser_kind_at(p, at) && next != NL_T_SELECT) return false; /* `t HAVING HAVING a` */
     nl_token_kind after = nl_parser_kind_at(p, at + 2);
+    bool is_value = (after >= NL_T_STRING_LITERAL && after <= NL_T_BIGDECIMAL_LITERAL) || after == NL_T_IDENTIFIER_WORD ||
+                    after == NL_T_BACKQUOTED;
+    /* Names before what follows a name: `t HAVING HAVING a`, `t WHERE JOIN u`, `a WHERE FROM t`. */
+    bool is_again = next == nl_parser_kind_at(p, at) && next != NL_T_SELECT;
+    if (is_value && (is_again || (is_table && next == NL_T_JOIN) || (!is_table && next == NL_T_FROM))) return false;
     bool is_other_clause = next == NL_T_WHERE || next == NL_T_HAVING || next == NL_T_LIMIT || next == NL_T_OFFSET;
     if (is_other_clause && after >= NL_T_STRING_LITERAL && after <= NL_T_BIGDECIMAL_LITERAL) return false;
     return !(is_two_words && after == NL_T_BY);
@@ -165,7 +169,7 @@ bool nl_parser_starts_clause_at(const nl_parser *p, uint32_t at, bool is_table)
     case NL_T_OFFSET: return starts_expression_clause(p, at, is_table);
     case NL_T_SELECT: return is_table && starts_expression_clause(p, at, is_table);
     case NL_T_MAP:
-    case NL_T_REDUCE: return is_table && next != NL_T_LEFT_PAREN && nl_parser_starts_expression_at(p, at + 1);
+    case NL_T_REDUCE: return is_table && next != NL_T_LEFT_PAREN && next != NL_T_JOIN && nl_parser_starts_expression_at(p, at + 1);
     case NL_T_WINDOW: return is_name && after == NL_T_AS;
     case NL_T_LATERAL: return next == NL_T_VIEW;
     case NL_T_UNION:

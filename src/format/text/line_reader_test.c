@@ -90,8 +90,18 @@ static void test_lines_end_in_three_ways(void **state)
 static void test_a_separator_of_ones_own(void **state)
 {
     (void)state;
-    assert_lines(NL_STR("a\nb||c|d||"), (nl_text_formats){.line_separator = NL_STR("||")}, "a\nb|c|d|");
+    assert_lines(NL_STR("a\nb<>c<d<>"), (nl_text_formats){.line_separator = NL_STR("<>")}, "a\nb|c<d|");
     assert_lines(NL_STR("a;b\r\n;c"), (nl_text_formats){.line_separator = NL_STR(";")}, "a|b\r\n|c|");
+}
+
+static void test_files_that_cannot_be_read_in_parts_say_so(void **state)
+{
+    (void)state;
+    assert_true(nl_text_is_splittable(NL_STR("a.csv"), &(nl_text_formats){.line_separator = NL_STR("\r\n")}));
+    assert_false(nl_text_is_splittable(NL_STR("a.csv"), &(nl_text_formats){.line_separator = NL_STR("||")}));
+    assert_false(nl_text_is_splittable(NL_STR("a.csv.gz"), &(nl_text_formats){0}));
+    assert_false(nl_text_is_splittable(NL_STR("a.csv"), &(nl_text_formats){.is_multi_line = true}));
+    assert_false(nl_text_is_splittable(NL_STR("a.csv"), &(nl_text_formats){.encoding = NL_ENCODING_UTF16}));
 }
 
 static void test_a_byte_order_mark_is_dropped(void **state)
@@ -151,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines_end_in_three_ways, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_separator_of_ones_own, set_up, tear_down),
+        cmocka_unit_test(test_files_that_cannot_be_read_in_parts_say_so),
         cmocka_unit_test_setup_teardown(test_a_byte_order_mark_is_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_files_come_line_by_line, set_up, tear_down),
     };

@@ -35,12 +35,22 @@ struct nl_text_stream {
     uint16_t high_surrogate;
 };
 
+/* "||" may be found at two places in "|||": where a part starts would decide which. */
+static bool overlaps_itself(nl_str separator)
+{
+    for (size_t length = 1; length < separator.length; length++) {
+        if (nl_str_ends(separator, nl_str_slice(separator, 0, length))) return true;
+    }
+    return false;
+}
+
 bool nl_text_is_splittable(nl_str path, const nl_text_formats *formats)
 {
     nl_text_compression compression;
     nl_status status = nl_text_compression_of(path, &compression);
     nl_error_free(status);
-    return !status && compression == NL_TEXT_PLAIN && formats->encoding == NL_ENCODING_UTF8 && !formats->is_multi_line;
+    return !status && compression == NL_TEXT_PLAIN && formats->encoding == NL_ENCODING_UTF8 && !formats->is_multi_line &&
+           !overlaps_itself(formats->line_separator);
 }
 
 static nl_status corrupt(const nl_text_stream *stream, const char *problem)

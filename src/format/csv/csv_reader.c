@@ -158,7 +158,7 @@ static bool parse_integer(const nl_type *type, nl_str text, nl_value *value)
 {
     int bits = (int)nl_physical_size(type->physical) * 8;
     int64_t parsed;
-    if (!nl_parse_int64(text, &parsed) || parsed != parsed << (64 - bits) >> (64 - bits)) return false;
+    if (!nl_parse_int64(text, &parsed) || parsed != (int64_t)((uint64_t)parsed << (64 - bits)) >> (64 - bits)) return false;
     value->integer = parsed;
     return true;
 }

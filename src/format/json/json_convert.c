@@ -128,7 +128,7 @@ static nl_json_fit convert_integer(nl_json_converter *converter, const nl_type *
     int bits = (int)nl_physical_size(type->physical) * 8;
     if (type->id == NL_TYPE_TINYINT) { /* Jackson takes bytes as signed or unsigned */
         if (value < INT8_MIN || value > UINT8_MAX) return NL_JSON_MISFIT;
-    } else if (bits < 64 && value != value << (64 - bits) >> (64 - bits)) {
+    } else if (bits < 64 && value != (int64_t)((uint64_t)value << (64 - bits)) >> (64 - bits)) {
         return NL_JSON_MISFIT;
     }
     return check(converter, nl_column_builder_i64(builder, value), NL_JSON_FITS);

@@ -379,9 +379,12 @@ const char *nl_error_message(nl_error *error)
     const char *name = nl_condition_name(error->condition);
     const condition_row *row = &rows[error->condition];
     if (error->has_context && error->context.is_parse_error) nl_append_char(out, '\n'); /* Spark's begin so */
-    if (strncmp(name, "_LEGACY_ERROR_", 14) != 0) nl_append_f(out, "[%s] ", name);
+    /* Iceberg's messages come without a class, as Spark shows them. */
+    const bool is_bare = strcmp(row->template, "<message>") == 0 && strncmp(name, "NILAS_", 6) == 0;
+    const bool is_legacy = strncmp(name, "_LEGACY_ERROR_", 14) == 0;
+    if (!is_bare && !is_legacy) nl_append_f(out, "[%s] ", name);
     append_template(out, error, nl_str_from(row->template));
-    if (row->sqlstate[0] != '\0') nl_append_f(out, " SQLSTATE: %s", row->sqlstate);
+    if (!is_bare && row->sqlstate[0] != '\0') nl_append_f(out, " SQLSTATE: %s", row->sqlstate);
     if (error->has_context) append_context(out, &error->context);
     return nl_builder_failed(out) && out->length == 0 ? out_of_memory_message : nl_builder_c(out);
 }

@@ -83,7 +83,7 @@ static void test_values_are_not_searched_for_parameters(void **state)
     (void)state;
     nl_status status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "a < %s <message> <", "b");
     assert_string_equal(nl_error_message(status),
-                        "[NILAS_ILLEGAL_ARGUMENT] a < b <message> < SQLSTATE: 22023");
+                        "a < b <message> <");
     nl_error_free(status);
 }
 

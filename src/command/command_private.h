@@ -69,6 +69,7 @@ nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement);

@@ -84,7 +84,8 @@ nl_status nl_sql_at(nl_status status, nl_str text, nl_ast_range range, bool is_p
                                 .stop = range.stop,
                                 .line = range.line,
                                 .position = range.position,
-                                .is_parse_error = is_parse_error};
+                                .is_parse_error = is_parse_error,
+                                .is_analysis = !is_parse_error};
     nl_error_set_context(status, &context);
     return status;
 }

@@ -227,7 +227,14 @@ static nl_status finish(nl_parser *p, nl_status status)
     nl_ast_range range = p->refusal_range;
     if (refusal && range.stop == UINT32_MAX - 1) return nl_sql_at(refusal, p->text, NL_NO_PLACE, true);
     bool has_place = range.stop > 0 && range.stop != UINT32_MAX;
-    return has_place ? nl_sql_at(refusal, p->text, range, p->is_fragment_hidden) : refusal;
+    const nl_query_context context = {.text = p->text,
+                                      .start = range.start,
+                                      .stop = range.stop,
+                                      .line = range.line,
+                                      .position = range.position,
+                                      .is_parse_error = p->is_fragment_hidden};
+    if (refusal && has_place) nl_error_set_context(refusal, &context);
+    return refusal;
 }
 
 static nl_status run_entry(nl_parser *p, const nl_tokens *tokens, entry_rule *rule, void *out)

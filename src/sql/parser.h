@@ -37,5 +37,5 @@ NL_MUST_USE nl_status nl_ast_fields_to_type(nl_arena *arena, const nl_ast_fields
 /* StructType.fromDDL: a column list ("a INT, b STRING") or a type ("STRUCT<a: INT>", "INT"). */
 NL_MUST_USE nl_status nl_sql_parse_schema(nl_arena *arena, nl_str text, const nl_type **type);
 
-/* Attaches a node's place as an error's context. Returns its argument; NULL stays NULL. */
+/* Attaches a node's place as the context of a parse or an analysis error. Returns its argument; NULL stays NULL. */
 NL_MUST_USE nl_status nl_sql_at(nl_status status, nl_str text, nl_ast_range range, bool is_parse_error);

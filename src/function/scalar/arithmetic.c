@@ -273,7 +273,7 @@ static const nl_function_row rows[] = {
     {.name = "+", ARITHMETIC_ROW, .since = "1.0.0", .doc = "The sum of two numbers, of two intervals, or of a date or time and an interval or days.",
      .examples = {{"1 + 2", "3"}, {"date'2020-01-31' + 1", "2020-02-01"}}},
     {.name = "-", ARITHMETIC_ROW, .since = "1.0.0", .doc = "The difference of two numbers, intervals, dates or times.",
-     .examples = {{"2 - 1", "1"}, {"date'2020-01-02' - date'2020-01-01'", "INTERVAL '1' DAY"}}},
+     .examples = {{"2 - 1", "1"}, {"date'2020-01-02' - date'2020-01-01'", "1 00:00:00.000000000"}}},
     {.name = "*", ARITHMETIC_ROW, .since = "1.0.0", .doc = "The product of two numbers, or of an interval and a number.",
      .examples = {{"2 * 3", "6"}}},
     {.name = "/", ARITHMETIC_ROW, .since = "1.0.0", .doc = "The quotient: always fractional for numbers; an interval may be divided by a number.",
@@ -297,7 +297,7 @@ static const nl_function_row rows[] = {
     {.name = "negative", UNARY_ROW, .since = "1.0.0", .doc = "The number or interval with the opposite sign.", .bind = bind_unary,
      .kernel = unary_kernel, .examples = {{"negative(1)", "-1"}}},
     {.name = "abs", UNARY_ROW, .since = "1.2.0", .doc = "The absolute value of a number or interval.", .bind = bind_unary,
-     .kernel = unary_kernel, .examples = {{"abs(-1)", "1"}, {"abs(INTERVAL -'1-1' YEAR TO MONTH)", "INTERVAL '1-1' YEAR TO MONTH"}}},
+     .kernel = unary_kernel, .examples = {{"abs(-1)", "1"}, {"abs(INTERVAL -'1-1' YEAR TO MONTH)", "1-1"}}},
     {.name = "positive", UNARY_ROW, .since = "1.5.0", .doc = "The number or interval as it is.", .bind = bind_positive,
      .kernel = positive_kernel, .examples = {{"positive(1)", "1"}}},
 };

@@ -203,7 +203,7 @@ static const nl_function_row rows[] = {
     {.name = "hex", ROW("math"), .keeps_non_null = true, .signature = "(bigint) -> string | (binary) -> string | (string) -> string", .bind = bind_hex, .since = "1.5.0",
      .doc = "A number or bytes in hexadecimal.", .examples = {{"hex(17)", "11"}, {"hex('Spark SQL')", "537061726B2053514C"}}},
     {.name = "unhex", ROW("math"), .signature = "(string) -> binary", .kernel = unhex_kernel, .since = "1.5.0", .doc = "The bytes of a hexadecimal text, or NULL.",
-     .examples = {{"decode(unhex('537061726B2053514C'), 'UTF-8')", "Spark SQL"}}},
+     .examples = {{"CAST(unhex('537061726B2053514C') AS STRING)", "Spark SQL"}}},
     {.name = "bin", ROW("math"), .keeps_non_null = true, .signature = "(bigint) -> string", .kernel = bin_kernel, .since = "1.5.0", .doc = "A number in binary.", .examples = {{"bin(13)", "1101"}}},
     {.name = "conv", ROW("math"), .can_fail = true, .signature = "(string, int, int) -> string", .kernel = conv_kernel, .since = "1.5.0", .doc = "A number of one base in another; negative bases are signed.",
      .examples = {{"conv('100', 2, 10)", "4"}, {"conv(-10, 16, -10)", "-16"}}},

@@ -18,7 +18,6 @@ typedef struct nl_command {
     nl_plan_context context;
     nl_query query;
     nl_result *result;        /* being made */
-    nl_list tables;           /* nl_table *: references to be released at the end */
     uint32_t view_depth;
 } nl_command;
 

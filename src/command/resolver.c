@@ -10,17 +10,10 @@ static nl_command *command_of(nl_resolver *resolver)
     return NL_CONTAINER(resolver, nl_command, resolver);
 }
 
-/* Sources made for this statement are released when its result is closed. */
-static void keep(nl_command *command, const nl_table *source, nl_resolved_relation *found)
-{
-    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
-    found->table = source;
-}
-
 static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_resolved_relation *found)
 {
     if (view->sql.length == 0) {
-        keep(command, nl_table_retain(view->handle), found);
+        found->table = nl_table_retain(view->handle);
         return NULL;
     }
     nl_ast_statement *statement = NULL;
@@ -141,7 +134,7 @@ static nl_status open_lookup(nl_command *command, const lookup *what, const nl_t
     nl_iceberg_table_release(table);
     if (status) return status;
     *is_found = is_known;
-    if (is_known) keep(command, source, found);
+    if (is_known) found->table = source;
     return NULL;
 }
 
@@ -176,7 +169,7 @@ static nl_status find_files(nl_command *command, const nl_str *parts, nl_resolve
 {
     const nl_table *source = NULL;
     NL_TRY(nl_file_source_new(parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, command->query.pool, &source));
-    keep(command, source, found);
+    found->table = source;
     return NULL;
 }
 
@@ -223,6 +216,9 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
         if (view) return resolve_view(command, view, found);
     }
+    /* parquet.`/a/b`: what has a slash is no table's name, so that no catalog is asked. */
+    const bool is_files = part_count == 2 && nl_file_format_is_known(parts[0]);
+    if (is_files && nl_str_find(parts[1], NL_STR("/"), 0) != NL_NOT_FOUND) return find_files(command, parts, found);
     const nl_str *full = parts;
     uint32_t full_count = part_count;
     qualify(command, &full, &full_count, in_namespace, in_namespace_count);
@@ -239,7 +235,7 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         name_found(command, &name, found);
         return resolve_view(command, view, found);
     }
-    if (part_count == 2 && nl_file_format_is_known(parts[0])) return find_files(command, parts, found);
+    if (is_files) return find_files(command, parts, found);
     return not_found(command, parts, part_count);
 }
 

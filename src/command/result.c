@@ -64,8 +64,6 @@ void nl_result_close(nl_result *result)
     if (result->stream) nl_stream_close(result->stream);
     for (uint32_t i = 0; result->rows && i < result->rows->row_type->child_count; i++)
         nl_column_builder_free(result->rows->builders[i]);
-    for (uint32_t i = 0; i < command->tables.count; i++)
-        nl_table_release(command->tables.items[i]);
     nl_arena_free(command->arena);
     nl_memory_release(command->memory);
     free(command);

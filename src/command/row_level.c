@@ -47,8 +47,8 @@ nl_status nl_row_level_scan(nl_row_level *self, bool is_restricted, const nl_str
     const nl_table *source = NULL;
     const nl_iceberg_read read = {.branch = self->target.snapshot ? self->target.branch : (nl_str){0}, .is_restricted = is_restricted, .files = files, .file_count = file_count};
     NL_TRY(nl_iceberg_source_new(self->target.table, &read, &source));
-    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
     *scan = nl_plan_scan(&command->context, source, self->qualifier, self->qualifier_count);
+    nl_table_release(source); /* the plan holds its own reference */
     return NULL;
 }
 

@@ -219,6 +219,7 @@ static nl_status narrow(nl_batch *batch, const nl_vector *boolean, nl_memory *me
 nl_status nl_program_filter(nl_program_state *state, nl_batch *batch)
 {
     const nl_program *program = state->program;
+    NL_ASSERT(program->conjunct_count > 0); /* made by nl_program_compile_filter: another program would let every row pass */
     begin(state, batch);
     nl_status status = NULL;
     for (uint32_t i = 0; i < program->conjunct_count && !status && nl_batch_live_rows(batch) > 0; i++) {

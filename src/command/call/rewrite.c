@@ -163,8 +163,8 @@ static nl_status new_scan(rewrite *self, const nl_iceberg_read *read, const nl_l
     nl_command *command = self->call->command;
     const nl_table *source = NULL;
     NL_TRY(nl_iceberg_source_new(self->call->table, read, &source));
-    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
     *scan = nl_plan_scan(&command->context, source, self->call->target.name_parts, self->call->target.name_count);
+    nl_table_release(source); /* the plan holds its own reference */
     return NULL;
 }
 

@@ -1,0 +1,235 @@
+/* exec/source/file_source.c - see exec/sources.h: Parquet, CSV and JSON files that belong to no table. */
+#include "exec/source/file_source.h"
+
+#include <stdlib.h>
+
+#include "exec/source/file_scan.h"
+#include "exec/source/predicate.h"
+
+static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json"};
+
+static const nl_file_source *source_of(const nl_table *table)
+{
+    return (const nl_file_source *)(const void *)table;
+}
+
+static nl_status no_memory(size_t bytes)
+{
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
+}
+
+/* ---- Schemas ---- */
+
+/* The first file speaks for all, as with Spark's mergeSchema=false. */
+static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
+{
+    nl_file *file = NULL;
+    nl_parquet_footer *footer = NULL;
+    const nl_parquet_type_options options = {0};
+    NL_TRY(nl_fs_open(self->files.fs, self->files.files[0].path, &file));
+    nl_status status = nl_parquet_footer_read(file, memory, &footer);
+    if (!status) status = nl_parquet_footer_type(footer, &options, self->arena, type);
+    nl_parquet_footer_release(footer);
+    nl_file_close(file);
+    return status;
+}
+
+static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
+{
+    nl_status status = NULL;
+    uint32_t open_count = 0;
+    nl_file **files = calloc(self->files.file_count + 1, sizeof(*files));
+    if (!files) return no_memory(self->files.file_count);
+    while (!status && open_count < self->files.file_count) {
+        status = nl_fs_open(self->files.fs, self->files.files[open_count].path, &files[open_count]);
+        if (!status) open_count++;
+    }
+    if (!status && self->format == NL_FILES_CSV) status = nl_csv_infer_schema(files, open_count, &self->csv, self->arena, memory, type);
+    if (!status && self->format == NL_FILES_JSON) status = nl_json_infer_schema(files, open_count, &self->json, self->arena, memory, type);
+    for (uint32_t i = 0; i < open_count; i++)
+        nl_file_close(files[i]);
+    free(files);
+    return status;
+}
+
+static nl_status infer(nl_file_source *self, nl_memory *memory, const nl_type **type)
+{
+    if (self->files.file_count == 0)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "[UNABLE_TO_INFER_SCHEMA] Unable to infer schema for %s. It must be specified manually. SQLSTATE: 42KD9",
+                             self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON");
+    return self->format == NL_FILES_PARQUET ? parquet_type(self, memory, type) : text_type(self, memory, type);
+}
+
+/* Data columns, then partition columns; one that is in both keeps its place and takes the folder's value. */
+static void make_row_type(nl_file_source *self, const nl_type *type)
+{
+    nl_field *data = NL_NEW_ARRAY(self->arena, nl_field, type->child_count + 1);
+    nl_field *all = NL_NEW_ARRAY(self->arena, nl_field, type->child_count + self->files.partition_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        bool is_partition = false;
+        for (uint32_t j = 0; j < self->files.partition_count; j++)
+            is_partition = is_partition || nl_str_equal_nocase(type->children[i].name, self->files.partition_fields[j].name);
+        if (is_partition) continue;
+        data[count] = type->children[i];
+        data[count].is_nullable = true;
+        data[count].field_id = (int32_t)count + 1; /* for filters: these ids are ours alone */
+        all[count] = data[count];
+        count++;
+    }
+    for (uint32_t j = 0; j < self->files.partition_count; j++)
+        all[count + j] = self->files.partition_fields[j];
+    self->data_type = nl_type_struct(self->arena, data, count);
+    self->base.row_type = nl_type_struct(self->arena, all, count + self->files.partition_count);
+}
+
+/* ---- Parquet scans ---- */
+
+static nl_status prepare_parquet(const nl_file_source *self, const nl_logical *node, nl_file_scan_plan *plan)
+{
+    bool is_exact = false;
+    const uint32_t data_count = self->data_type->child_count;
+    nl_field *fields = NL_NEW_ARRAY(plan->arena, nl_field, node->column_count + 1);
+    uint32_t field_count = 0;
+    plan->columns = NL_NEW_ARRAY(plan->arena, nl_scan_column, node->column_count + 1);
+    for (uint32_t i = 0; i < node->column_count; i++) {
+        const uint32_t at = node->scan.table_columns[i];
+        if (at >= data_count) {
+            plan->columns[i] = (nl_scan_column){.kind = NL_COLUMN_CONSTANT, .constant = at - data_count};
+            continue;
+        }
+        uint32_t read = 0;
+        while (read < field_count && fields[read].field_id != self->data_type->children[at].field_id)
+            read++;
+        if (read == field_count) fields[field_count++] = self->data_type->children[at];
+        plan->columns[i] = (nl_scan_column){.kind = NL_COLUMN_FROM_FILE, .read_column = read};
+    }
+    plan->read_type = nl_type_struct(plan->arena, fields, field_count);
+    plan->units = NL_NEW_ARRAY(plan->arena, nl_scan_unit, self->files.file_count + 1);
+    plan->unit_count = plan->files_total = self->files.file_count;
+    for (uint32_t i = 0; i < self->files.file_count; i++)
+        plan->units[i] = (nl_scan_unit){.path = self->files.files[i].path, .row_count = -1, .constants = self->files.files[i].partition};
+    return nl_predicate_of_expr(plan->arena, node->scan.filter, node, &plan->predicate, &is_exact);
+}
+
+static void release_table(void *table)
+{
+    nl_table_release(table);
+}
+
+static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
+{
+    const nl_file_source *self = source_of(table);
+    if (self->format != NL_FILES_PARQUET) return nl_text_scan_new(self, query, node, out);
+    nl_file_scan_plan plan = {
+        .query = query,
+        .node = node,
+        .arena = nl_arena_new(query->memory),
+        .fs = nl_fs_retain(self->files.fs),
+        .match = NL_PARQUET_MATCH_NAME_NOCASE,
+        .owner = nl_table_retain(table),
+        .free_owner = release_table,
+    };
+    nl_status status = prepare_parquet(self, node, &plan);
+    if (!status) return nl_file_scan_new(&plan, out);
+    nl_table_release(table);
+    nl_fs_release(plan.fs);
+    nl_arena_free(plan.arena);
+    return status;
+}
+
+/* ---- The table ---- */
+
+static nl_status estimate(const nl_table *table, const nl_logical *scan, int64_t *row_count, int64_t *bytes)
+{
+    const nl_file_source *self = source_of(table);
+    (void)scan;
+    *row_count = -1;
+    *bytes = 0;
+    for (uint32_t i = 0; i < self->files.file_count; i++)
+        *bytes += (int64_t)self->files.files[i].size_bytes;
+    return NULL;
+}
+
+static void append_text(const nl_table *table, nl_builder *out)
+{
+    const nl_file_source *self = source_of(table);
+    nl_append_f(out, "%s files, %u", format_names[self->format], self->files.file_count);
+}
+
+static void free_source(nl_table *table)
+{
+    nl_file_source *self = (nl_file_source *)(void *)table;
+    nl_plain_files_fini(&self->files);
+    nl_arena_free(self->arena);
+    free(self);
+}
+
+#define FILE_SOURCE_OPS(name) \
+    {.kind = name, .estimate = estimate, .open_scan = open_scan, .append_text = append_text, .free = free_source}
+static const nl_table_ops file_ops[] = {
+    [NL_FILES_PARQUET] = FILE_SOURCE_OPS("parquet"),
+    [NL_FILES_CSV] = FILE_SOURCE_OPS("csv"),
+    [NL_FILES_JSON] = FILE_SOURCE_OPS("json"),
+};
+
+static bool find_format(nl_str name, nl_plain_format *format)
+{
+    for (uint32_t i = 0; i < NL_COUNT(format_names); i++) {
+        *format = (nl_plain_format)i;
+        if (nl_str_is_nocase(name, format_names[i])) return true;
+    }
+    return false;
+}
+
+bool nl_file_format_is_known(nl_str name)
+{
+    nl_plain_format format;
+    return find_format(name, &format) || nl_str_is_nocase(name, "orc");
+}
+
+static nl_status parse_options(nl_file_source *self, const nl_property *options, uint32_t count, const nl_eval_confs *confs)
+{
+    const nl_text_session session = {.zone = confs->zone};
+    nl_text_option *items = NL_NEW_ARRAY(self->arena, nl_text_option, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (nl_text_option){nl_arena_str(self->arena, options[i].key), nl_arena_str(self->arena, options[i].value)};
+    const nl_text_option_list list = {items, count};
+    bool merges_schema = false;
+    NL_TRY(nl_text_option_bool(list, "mergeSchema", &merges_schema));
+    if (merges_schema) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option mergeSchema is not supported for plain files yet");
+    if (self->format == NL_FILES_CSV) return nl_csv_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->csv);
+    if (self->format == NL_FILES_JSON) return nl_json_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->json);
+    return NULL;
+}
+
+static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t path_count, const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory)
+{
+    const nl_type *type = schema ? nl_type_copy(self->arena, schema) : NULL;
+    NL_TRY(nl_plain_files_list(paths, path_count, confs, self->arena, &self->files));
+    if (!type) NL_TRY(infer(self, memory, &type));
+    make_row_type(self, type);
+    return nl_arena_check(self->arena);
+}
+
+nl_status nl_file_source_new(nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
+                             const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source)
+{
+    nl_plain_format kind;
+    (void)pool;
+    if (!find_format(format, &kind))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv and json", NL_STR_ARG(format));
+    nl_file_source *self = calloc(1, sizeof(*self));
+    if (!self) return no_memory(sizeof(*self));
+    self->base.ops = &file_ops[kind];
+    self->format = kind;
+    self->arena = nl_arena_new(memory);
+    atomic_init(&self->base.references, 1);
+    nl_status status = parse_options(self, options, option_count, confs);
+    if (!status) status = open_source(self, paths, path_count, schema, confs, memory);
+    if (status)
+        free_source(&self->base);
+    else
+        *source = &self->base;
+    return status;
+}

@@ -1,0 +1,196 @@
+/* exec/source/plain_files.c - see plain_files.h. */
+#include "exec/source/plain_files.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "function/cast.h"
+#include "iceberg/partition.h"
+
+#define DEFAULT_PARTITION "__HIVE_DEFAULT_PARTITION__"
+
+typedef struct found_file {
+    nl_str path;
+    uint64_t size_bytes;
+    nl_str *names, *values; /* of its folders; a value with data NULL is null */
+    uint32_t count;
+} found_file;
+
+typedef struct listing {
+    nl_arena *arena;
+    nl_str base;    /* the folder being listed */
+    nl_list found;  /* found_file * */
+} listing;
+
+/* ---- Listing ---- */
+
+static bool is_hidden(nl_str name)
+{
+    if (name.length == 0) return true;
+    return name.data[0] == '.' || (name.data[0] == '_' && nl_str_find(name, NL_STR("="), 0) == NL_NOT_FOUND);
+}
+
+static nl_status add_folder(listing *self, found_file *file, nl_str folder)
+{
+    const size_t equals = nl_str_find(folder, NL_STR("="), 0);
+    nl_builder decoded;
+    if (equals == NL_NOT_FOUND || equals == 0) return NULL;
+    const nl_str value = nl_str_slice(folder, equals + 1, folder.length);
+    nl_builder_init(&decoded, 1 << 20);
+    nl_status status = nl_url_decode(value, &decoded);
+    file->names[file->count] = nl_str_slice(folder, 0, equals);
+    file->values[file->count] = nl_arena_str(self->arena, nl_builder_str(&decoded));
+    if (nl_str_is(value, DEFAULT_PARTITION)) file->values[file->count] = (nl_str){0};
+    file->count++;
+    nl_builder_fini(&decoded);
+    return status;
+}
+
+static nl_status add_file(listing *self, const nl_file_info *info)
+{
+    enum { DEPTH_MAX = 64 };
+    found_file *file = NL_NEW(self->arena, found_file);
+    nl_str parts[DEPTH_MAX], part;
+    uint32_t depth = 0;
+    nl_str rest = nl_str_slice(info->path, NL_MIN(self->base.length, info->path.length), info->path.length);
+    while (nl_str_next_part(&rest, '/', &part)) {
+        if (part.length == 0) continue;
+        if (is_hidden(part)) return NULL;
+        if (depth == DEPTH_MAX) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Folders nest too deeply: " NL_STR_FMT, NL_STR_ARG(info->path));
+        parts[depth++] = nl_arena_str(self->arena, part);
+    }
+    *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes};
+    file->names = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
+    file->values = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
+    for (uint32_t i = 0; i + 1 < depth; i++)
+        NL_TRY(add_folder(self, file, parts[i]));
+    nl_list_add(self->arena, &self->found, file);
+    return NULL;
+}
+
+static nl_status visit(void *argument, const nl_file_info *info)
+{
+    return info->is_directory ? NULL : add_file(argument, info);
+}
+
+static nl_status absolute(nl_arena *arena, nl_str path, nl_str *whole)
+{
+    *whole = path;
+    if (path.length > 0 && path.data[0] == '/') return NULL;
+    if (nl_str_find(path, NL_STR(":"), 0) != NL_NOT_FOUND) return NULL;
+    char *folder = getcwd(NULL, 0);
+    if (!folder) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The current folder cannot be told: give " NL_STR_FMT " with its whole path", NL_STR_ARG(path));
+    *whole = nl_arena_f(arena, "%s/" NL_STR_FMT, folder, NL_STR_ARG(path));
+    free(folder);
+    return NULL;
+}
+
+static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
+{
+    nl_str path;
+    nl_file_info info;
+    NL_TRY(absolute(self->arena, given, &path));
+    if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
+    NL_TRY(nl_fs_stat(files->fs, path, &info));
+    self->base = info.is_directory ? path : nl_path_parent(path);
+    return info.is_directory ? nl_fs_list(files->fs, path, true, visit, self) : add_file(self, &info);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    const found_file *const *left = a, *const *right = b;
+    return nl_str_compare((*left)->path, (*right)->path);
+}
+
+/* ---- Partition columns ---- */
+
+static bool fits(nl_arena *arena, const nl_eval_confs *confs, nl_str text, const nl_type *type, nl_value *value)
+{
+    enum { DATE_LENGTH = 10 }; /* yyyy-MM-dd and nothing shorter */
+    const nl_value source = nl_value_string(text);
+    if (!text.data) {
+        *value = nl_value_null(type);
+        return true;
+    }
+    if (type->id == NL_TYPE_DATE && text.length != DATE_LENGTH) return false;
+    if (type->id == NL_TYPE_STRING) {
+        *value = source;
+        return true;
+    }
+    nl_status status = nl_cast_value(arena, confs, NL_CAST_TRY, &source, type, value);
+    nl_error_free(status);
+    return !status && !value->is_null;
+}
+
+static void infer_column(listing *self, const nl_eval_confs *confs, uint32_t column, nl_field *field)
+{
+    const nl_type *const candidates[] = {nl_type_int(), nl_type_bigint(), nl_type_double(), nl_type_of(NL_TYPE_DATE), nl_type_of(NL_TYPE_TIMESTAMP), nl_type_string()};
+    uint32_t at = 0;
+    bool has_value = false;
+    for (uint32_t i = 0; i < self->found.count && at + 1 < NL_COUNT(candidates); i++) {
+        const found_file *file = self->found.items[i];
+        nl_value ignored;
+        has_value = has_value || file->values[column].data;
+        const uint32_t before = at;
+        while (at + 1 < NL_COUNT(candidates) && !fits(self->arena, confs, file->values[column], candidates[at], &ignored))
+            at++;
+        /* Numbers do not widen to dates: what fitted as a number before is text beside a date. */
+        if (at > before && before < 3 && at >= 3 && i > 0) at = NL_COUNT(candidates) - 1;
+    }
+    field->type = has_value ? candidates[at] : nl_type_string();
+}
+
+static nl_status make_partitions(listing *self, const nl_eval_confs *confs, nl_plain_files *files)
+{
+    const found_file *first = self->found.count ? self->found.items[0] : NULL;
+    files->partition_count = first ? first->count : 0;
+    nl_field *fields = NL_NEW_ARRAY(self->arena, nl_field, files->partition_count + 1);
+    for (uint32_t i = 0; i < self->found.count; i++) {
+        const found_file *file = self->found.items[i];
+        bool is_same = file->count == first->count;
+        for (uint32_t j = 0; is_same && j < file->count; j++)
+            is_same = nl_str_equal(file->names[j], first->names[j]);
+        if (!is_same)
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
+                                 "[CONFLICTING_PARTITION_COLUMN_NAMES] Folders disagree about the partition columns: " NL_STR_FMT " and " NL_STR_FMT,
+                                 NL_STR_ARG(first->path), NL_STR_ARG(file->path));
+    }
+    for (uint32_t j = 0; j < files->partition_count; j++) {
+        fields[j] = (nl_field){.name = first->names[j], .is_nullable = true};
+        infer_column(self, confs, j, &fields[j]);
+    }
+    files->partition_fields = fields;
+    return NULL;
+}
+
+static void make_files(listing *self, const nl_eval_confs *confs, nl_plain_files *files)
+{
+    nl_plain_file *list = NL_NEW_ARRAY(self->arena, nl_plain_file, self->found.count + 1);
+    for (uint32_t i = 0; i < self->found.count; i++) {
+        const found_file *file = self->found.items[i];
+        nl_value *values = NL_NEW_ARRAY(self->arena, nl_value, files->partition_count + 1);
+        for (uint32_t j = 0; j < files->partition_count; j++)
+            (void)fits(self->arena, confs, file->values[j], files->partition_fields[j].type, &values[j]);
+        list[i] = (nl_plain_file){.path = file->path, .size_bytes = file->size_bytes, .partition = values};
+    }
+    files->files = list;
+    files->file_count = self->found.count;
+}
+
+nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_eval_confs *confs, nl_arena *arena, nl_plain_files *files)
+{
+    listing self = {.arena = arena};
+    *files = (nl_plain_files){0};
+    for (uint32_t i = 0; i < path_count; i++)
+        NL_TRY(list_path(&self, paths[i], files));
+    if (self.found.count > 1) qsort(self.found.items, self.found.count, sizeof(*self.found.items), compare_paths);
+    NL_TRY(make_partitions(&self, confs, files));
+    make_files(&self, confs, files);
+    return nl_arena_check(arena);
+}
+
+void nl_plain_files_fini(nl_plain_files *files)
+{
+    if (files->fs) nl_fs_release(files->fs);
+    *files = (nl_plain_files){0};
+}

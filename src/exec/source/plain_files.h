@@ -1,0 +1,27 @@
+/* exec/source/plain_files.h - files outside of any table: which there are below a path, and what their folders' names
+ * say (col=value). */
+#pragma once
+
+#include "column/value.h"
+#include "exec/exec.h"
+#include "storage/filesystem.h"
+
+typedef struct nl_plain_file {
+    nl_str path;
+    uint64_t size_bytes;
+    const nl_value *partition; /* one per partition column */
+} nl_plain_file;
+
+typedef struct nl_plain_files {
+    nl_fs *fs; /* counted: nl_plain_files_fini */
+    const nl_plain_file *files; /* by path */
+    uint32_t file_count;
+    const nl_field *partition_fields;
+    uint32_t partition_count;
+} nl_plain_files;
+
+/* Lists files and folders; names that begin with _ or . are left out, as Spark does. Types of partition columns are
+ * inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
+ * Fails: PATH_NOT_FOUND; NILAS_ILLEGAL_ARGUMENT when folders disagree about the partition columns. */
+NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_eval_confs *confs, nl_arena *arena, nl_plain_files *files);
+void nl_plain_files_fini(nl_plain_files *files); /* zeroed is fine */

@@ -156,7 +156,7 @@ def check_calls(check, path, code):
         before = code[max(0, match.start() - 2):match.start()]
         if before.endswith((".", "->")):
             continue  # a member of that name
-        if is_test and word in ("pthread_create", "setjmp", "longjmp"):
+        if is_test and word in ("pthread_create", "setjmp", "longjmp", "sscanf", "sprintf", "strtok", "strtod"):
             continue
         places, reason = BANNED[word]
         if name not in places:

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+
+#include "base/number.h"
 #include "base/decimal.h"
 #include "column/arrow.h"
 #include "column/arrow_internal.h"
@@ -246,9 +248,7 @@ static nl_status import_fixed_binary(importer *in, run from, nl_vector *made)
     int64_t width;
     nl_string_view *views = nl_vector_values(made);
     NL_TRY(need_buffers(from, 2));
-    char *end = NULL;
-    width = strtol(from.schema->format + 2, &end, 10);
-    if (*end || width < 0 || width > UINT32_MAX) return malformed("the width of binary values");
+    if (!nl_parse_int64(nl_str_from(from.schema->format + 2), &width) || width < 0 || width > UINT32_MAX) return malformed("the width of binary values");
     const char *bytes = from.array->buffers[1];
     for (uint32_t i = 0; i < from.length; i++)
         views[i] = nl_view_of((nl_str){bytes + (from.start + i) * width, (size_t)width});
@@ -366,10 +366,9 @@ static nl_status import_list_views(importer *in, run from, nl_vector *made)
 
 static nl_status import_fixed_lists(importer *in, run from, nl_vector *made)
 {
-    char *end = NULL;
-    int64_t width = strtol(from.schema->format + 3, &end, 10);
+    int64_t width;
     nl_list_view *views = nl_vector_values(made);
-    if (*end || width < 0 || width * (int64_t)from.length > UINT32_MAX) return malformed("the width of lists");
+    if (!nl_parse_int64(nl_str_from(from.schema->format + 3), &width) || width < 0 || width * (int64_t)from.length > UINT32_MAX) return malformed("the width of lists");
     for (uint32_t i = 0; i < from.length; i++)
         views[i] = (nl_list_view){(uint32_t)(i * width), (uint32_t)width};
     return import_elements(in, from, from.start * width, from.length * width, made);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
+
+#include "base/number.h"
 #include "base/limits.h"
 #include "column/arrow.h"
 #include "column/arrow_internal.h"
@@ -193,10 +195,21 @@ static const nl_type *letter_type(char letter)
 
 bool nl_arrow_decimal_format(const char *format, int *precision, int *scale, int *bits)
 {
-    char end;
-    *bits = 128;
-    int parts = sscanf(format, "d:%d,%d,%d%c", precision, scale, bits, &end);
-    return (parts == 2 || parts == 3) && *precision >= 1 && *precision <= NL_DECIMAL_PRECISION_MAX && *scale >= 0 &&
+    enum { PARTS_MAX = 3 };
+    int64_t numbers[PARTS_MAX] = {0, 0, 128}; /* precision, scale, bits unless given */
+    uint32_t count = 0;
+    nl_str text = nl_str_from(format), part;
+    if (!nl_str_starts(text, NL_STR("d:"))) return false;
+    text = nl_str_slice(text, 2, text.length);
+    while (nl_str_next_part(&text, ',', &part)) {
+        if (count == PARTS_MAX || !nl_parse_int64(part, &numbers[count])) return false;
+        if (numbers[count] < 0 || numbers[count] > INT16_MAX) return false;
+        count++;
+    }
+    *precision = (int)numbers[0];
+    *scale = (int)numbers[1];
+    *bits = (int)numbers[2];
+    return count >= 2 && *precision >= 1 && *precision <= NL_DECIMAL_PRECISION_MAX && *scale >= 0 &&
            *scale <= *precision && (*bits == 32 || *bits == 64 || *bits == 128 || *bits == 256);
 }
 

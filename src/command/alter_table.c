@@ -104,6 +104,28 @@ static nl_status unset_properties(nl_alter *self)
     return nl_table_change(self->table, change_properties, &change);
 }
 
+nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_comment_on *comment = statement->comment_on;
+    const nl_property property = {NL_STR("comment"), comment->is_null ? (nl_str){"", 0} : comment->comment};
+    property_change change = {.items = &property, .count = 1};
+    nl_session_name name;
+    nl_iceberg_table *table = NULL;
+    if (comment->is_namespace) {
+        const nl_str *parts;
+        uint32_t count;
+        NL_TRY(nl_command_name(command, &comment->name, &parts, &count));
+        NL_TRY(nl_session_resolve_namespace(command->session, parts, count, command->arena, &name));
+        return nl_catalog_update_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &property, 1, NULL, 0);
+    }
+    NL_TRY(nl_command_table_name(command, &comment->name, &name));
+    nl_status status = nl_catalog_load_table(name.catalog, &name.identifier, &table);
+    if (status) return nl_command_at(command, status, comment->name.range);
+    status = nl_table_change(table, change_properties, &change);
+    nl_iceberg_table_release(table);
+    return status;
+}
+
 static nl_status change_location(void *argument, const nl_table_metadata *base, nl_arena *arena, nl_metadata_builder *builder)
 {
     const nl_str *location = argument;

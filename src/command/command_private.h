@@ -69,6 +69,14 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_refresh(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement);

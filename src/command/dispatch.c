@@ -30,6 +30,14 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_CREATE_TEMP_VIEW_USING] = nl_run_create_temp_view_using,
     [NL_AST_STATEMENT_EXPLAIN] = nl_run_explain,
     [NL_AST_STATEMENT_DESCRIBE] = nl_run_describe,
+    [NL_AST_STATEMENT_COMMENT_ON] = nl_run_comment_on,
+    [NL_AST_STATEMENT_DECLARE_VARIABLE] = nl_run_declare_variable,
+    [NL_AST_STATEMENT_SET_VARIABLE] = nl_run_set_variable,
+    [NL_AST_STATEMENT_CACHE] = nl_run_cache,
+    [NL_AST_STATEMENT_UNCACHE] = nl_run_uncache,
+    [NL_AST_STATEMENT_CLEAR_CACHE] = nl_run_clear_cache,
+    [NL_AST_STATEMENT_REFRESH] = nl_run_refresh,
+    [NL_AST_STATEMENT_ANALYZE] = nl_run_analyze,
 };
 
 /* The first words of a statement, for messages about what is not there yet. */

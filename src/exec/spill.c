@@ -12,6 +12,7 @@
 
 #include "base/cursor.h"
 #include "exec/row.h"
+#include "storage/io_error.h"
 
 #define CHUNK_BYTES_MAX    (1u << 30)
 #define COMPRESS_BYTES_MIN 512u
@@ -35,7 +36,7 @@ struct nl_spill {
 
 static nl_status io_error(const char *operation, nl_str path)
 {
-    return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", operation), NL_P_STR("path", path), NL_P("problem", strerror(errno)));
+    return nl_raise_errno(errno, operation, path);
 }
 
 static nl_status out_of_memory(size_t bytes)

@@ -110,7 +110,7 @@ static void test_a_missing_folder_is_named(void **state)
     nl_spill *spill = NULL;
     nl_status status = nl_spill_new(NL_STR("/nowhere/at/all"), NULL, 0, &spill);
     assert_non_null(status);
-    assert_int_equal(nl_error_condition(status), NL_COND_NILAS_IO_ERROR);
+    assert_int_equal(nl_error_condition(status), NL_COND_PATH_NOT_FOUND);
     assert_string_equal(nl_error_param(status, "path"), "/nowhere/at/all");
     nl_error_free(status);
 }

@@ -106,6 +106,7 @@ nl_status nl_session_put_variable(nl_session *session, nl_str name, const nl_val
     nl_variable_entry entry = {.arena = arena, .name = nl_arena_str(arena, name)};
     entry.value = nl_value_copy(arena, value);
     entry.value.type = nl_type_copy(arena, value->type);
+    if (!default_value) default_value = at == UINT32_MAX ? value : &session->variables[at].default_value;
     entry.default_value = nl_value_copy(arena, default_value);
     entry.default_value.type = nl_type_copy(arena, default_value->type);
     if (at == UINT32_MAX) {

@@ -1,0 +1,49 @@
+/* command/cache.c - CACHE, UNCACHE, CLEAR CACHE and REFRESH TABLE. Nothing is kept between statements but footers and
+ * manifests, which know when they are stale: these statements check their names and give CACHE … AS its view. */
+#include "command/command_private.h"
+
+static nl_status check_relation(nl_command *command, const nl_ast_name *name)
+{
+    const nl_str *parts;
+    uint32_t count;
+    nl_resolved_relation found = {0};
+    NL_TRY(nl_command_name(command, name, &parts, &count));
+    nl_status status = command->resolver.find_relation(&command->resolver, parts, count, NULL, NULL, 0, command->arena, &found);
+    if (status) return nl_command_at(command, status, name->range);
+    nl_table_release(found.table);
+    return NULL;
+}
+
+nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_cache *cache = statement->cache;
+    if (!cache->query) return check_relation(command, &cache->name);
+    nl_ast_create_view view = {.is_temporary = true, .name = cache->name, .query = cache->query, .query_text = cache->query_text};
+    nl_ast_statement create = {.kind = NL_AST_STATEMENT_CREATE_VIEW, .range = statement->range, .text = statement->text, .create_view = &view};
+    return nl_run_create_view(command, &create);
+}
+
+nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_cache *cache = statement->cache;
+    return cache->is_if_exists ? NULL : check_relation(command, &cache->name);
+}
+
+nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statement)
+{
+    (void)command, (void)statement;
+    return NULL;
+}
+
+nl_status nl_run_refresh(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_refresh *refresh = statement->refresh;
+    return refresh->kind == NL_AST_REFRESH_TABLE ? check_relation(command, &refresh->name) : NULL;
+}
+
+nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_analyze *analyze = statement->analyze;
+    if (!analyze->is_tables) NL_TRY(check_relation(command, &analyze->name));
+    return NL_RAISE(NOT_SUPPORTED_COMMAND_FOR_V2_TABLE, NL_P("cmd", analyze->is_tables ? "ANALYZE TABLES" : "ANALYZE TABLE"));
+}

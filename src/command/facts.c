@@ -57,6 +57,11 @@ static nl_status find_view_columns(nl_command *command, const nl_str *parts, uin
     return NULL;
 }
 
+static void release_table(void *table)
+{
+    nl_table_release(table);
+}
+
 /* The table behind a metadata table: the name without its last part, or without two (db.t.branch_b.files). */
 static nl_status find_base(nl_command *command, const nl_resolved_relation *found, nl_facts *facts)
 {
@@ -76,7 +81,7 @@ static nl_status find_base(nl_command *command, const nl_resolved_relation *foun
     nl_status status = nl_iceberg_source_new(table, &read, &source);
     nl_iceberg_table_release(table);
     if (status) return status;
-    nl_list_add(command->arena, &command->tables, (void *)(uintptr_t)source);
+    nl_arena_on_free(command->arena, release_table, NL_UNCONST(source));
     facts->source = found->table;
     facts->metadata = nl_iceberg_source_metadata(source);
     facts->snapshot = nl_iceberg_source_snapshot(source);
@@ -102,6 +107,7 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
         command,
         command->resolver.find_relation(&command->resolver, parts, part_count, NULL, NULL, 0, command->arena, &found),
         range));
+    if (found.table) nl_arena_on_free(command->arena, release_table, NL_UNCONST(found.table));
     if (found.view || !nl_table_is_iceberg(found.table)) facts->view = find_view(command, parts, part_count);
     if (facts->view) return find_view_columns(command, parts, part_count, facts);
     NL_CHECK(found.table);

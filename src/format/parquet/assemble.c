@@ -186,6 +186,39 @@ static nl_status list_views(const assembly *a, const nl_map_node *node, nl_vecto
     return NULL;
 }
 
+/* The other leaves below a list must begin the same lists with the same numbers of elements: a damaged level would
+ * otherwise move values from one row to another unnoticed. */
+static nl_status check_sibling(const nl_leaf_part *part, const nl_map_node *node, const nl_vector *vector)
+{
+    const levels all = levels_of(part);
+    const nl_list_view *views = vector->values;
+    uint32_t slots = 0;
+    uint32_t length = 0;
+    bool is_same = true;
+    for (uint64_t i = 0; i < all.count; i++) {
+        const uint8_t definition = all.definition[i];
+        if (definition < node->slot_definition || all.repetition[i] > node->element_repetition) continue;
+        if (all.repetition[i] <= node->slot_repetition) {
+            if (slots == vector->length) return leaves_disagree(part);
+            is_same &= slots == 0 || views[slots - 1].length == length;
+            is_same &= (definition >= node->definition) == !nl_vector_is_null(vector, slots);
+            slots++;
+            length = 0;
+        }
+        length += definition >= node->element_definition;
+    }
+    is_same &= slots == vector->length && (slots == 0 || views[slots - 1].length == length);
+    return is_same ? NULL : leaves_disagree(part);
+}
+
+static nl_status check_siblings(const assembly *a, const nl_map_node *node, const nl_vector *vector)
+{
+    for (uint32_t leaf = node->first_leaf; leaf < node->first_leaf + node->leaf_count; leaf++) {
+        if (leaf != node->leaf) NL_TRY(check_sibling(&a->parts[leaf - a->first_leaf], node, vector));
+    }
+    return NULL;
+}
+
 static nl_status assemble_node(const assembly *a, const nl_map_node *node, uint32_t slot_count, nl_vector *vector)
 {
     switch (node->kind) {
@@ -201,6 +234,7 @@ static nl_status assemble_node(const assembly *a, const nl_map_node *node, uint3
         uint32_t element_count = 0;
         start_vector(node, slot_count, vector);
         NL_TRY(list_views(a, node, vector, &element_count));
+        NL_TRY(check_siblings(a, node, vector));
         return assemble_children(a, node, element_count, vector);
     }
     }

@@ -335,7 +335,7 @@ nl_status nl_codec_decompress_guess(nl_codec_context *context, nl_codec codec, n
         }
         nl_buffer_release(buffer);
         if (!is_short || capacity == length_max) return NULL;
-        capacity = NL_MIN(nl_size_mul(capacity, 4), length_max);
+        capacity = NL_MIN(nl_size_mul(NL_MAX(capacity, 64), 4), length_max); /* a frame may claim to hold nothing */
     }
 }
 

@@ -271,6 +271,24 @@ static nl_status open_dictionary(nl_leaf_cursor *cursor, nl_page_source *source,
     return status;
 }
 
+/* From the block that was fetched last when it holds the dictionary too; else with a block of its own, so that the
+ * pages being read stay. */
+static nl_status read_dictionary(nl_leaf_cursor *cursor, nl_vector *vector)
+{
+    const nl_page_source *fetched = &cursor->source;
+    const nl_parquet_chunk *chunk = cursor->chunk;
+    const bool is_there = chunk->dictionary_offset != 0 && chunk->start >= fetched->block_start &&
+                          chunk->data_offset <= fetched->block_start + fetched->block_length;
+    if (is_there) return open_dictionary(cursor, &cursor->source, vector);
+    nl_page_source source = cursor->source;
+    source.block = NULL;
+    source.block_length = 0;
+    source.block_bytes = DICTIONARY_BLOCK_BYTES;
+    nl_status status = open_dictionary(cursor, &source, vector);
+    nl_page_source_fini(&source);
+    return status;
+}
+
 nl_status nl_leaf_load_dictionary(nl_leaf_cursor *cursor)
 {
     nl_parquet_reader *reader = cursor->reader;
@@ -280,14 +298,8 @@ nl_status nl_leaf_load_dictionary(nl_leaf_cursor *cursor)
     nl_mutex_unlock(&reader->mutex);
     if (cursor->dictionary != NULL) return NULL;
 
-    nl_page_source source = cursor->source; /* its own block: the present one holds the pages being read */
-    source.block = NULL;
-    source.block_length = 0;
-    source.block_bytes = DICTIONARY_BLOCK_BYTES;
     nl_vector vector = {0};
-    nl_status status = open_dictionary(cursor, &source, &vector);
-    nl_page_source_fini(&source);
-    NL_TRY(status);
+    NL_TRY(read_dictionary(cursor, &vector));
     nl_shared_vector *made = nl_shared_vector_new(&vector);
     if (made == NULL) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P_INT("receivedBytes", 0));
     /* Another scan may have been faster; everybody uses the first, so that its identity is the chunk's. */

@@ -288,20 +288,39 @@ uint64_t nl_parquet_reader_stored_bytes(const nl_parquet_reader *reader, uint32_
     return bytes;
 }
 
-static void prefetch_column(nl_parquet_reader *reader, uint32_t row_group, const nl_map_node *node)
+#define PREFETCH_RANGES_MAX 64u /* in one call, where storage can join neighbours into one request */
+
+typedef struct prefetch_list {
+    nl_file *file;
+    nl_range ranges[PREFETCH_RANGES_MAX];
+    uint32_t count;
+} prefetch_list;
+
+static void flush_prefetch(prefetch_list *list)
+{
+    if (list->count > 0) nl_file_prefetch(list->file, list->ranges, list->count);
+    list->count = 0;
+}
+
+static void prefetch_column(const nl_parquet_reader *reader, uint32_t row_group, const nl_map_node *node, prefetch_list *list)
 {
     for (uint32_t i = 0; i < node->leaf_count; i++) {
         const nl_parquet_chunk *chunk = chunk_of(reader, row_group, node->first_leaf + i);
         const nl_range range = {.offset = chunk->start, .length = NL_MIN(chunk->length, reader->options.read_block_bytes)};
-        if (range.length > 0) nl_file_prefetch(reader->file, &range, 1);
+        if (range.length == 0) continue;
+        list->ranges[list->count++] = range;
+        if (list->count == PREFETCH_RANGES_MAX) flush_prefetch(list);
     }
 }
 
 void nl_parquet_reader_prefetch(nl_parquet_reader *reader, uint32_t row_group, const uint32_t *columns, uint32_t column_count)
 {
     NL_ASSERT(row_group < reader->footer->row_group_count);
+    prefetch_list list = {.file = reader->file};
     if (columns == NULL) column_count = reader->mapping.column_count;
-    for (uint32_t i = 0; i < column_count; i++) prefetch_column(reader, row_group, &reader->mapping.columns[columns != NULL ? columns[i] : i]);
+    for (uint32_t i = 0; i < column_count; i++)
+        prefetch_column(reader, row_group, &reader->mapping.columns[columns != NULL ? columns[i] : i], &list);
+    flush_prefetch(&list);
 }
 
 /* ---- Leaves for pruning ---- */

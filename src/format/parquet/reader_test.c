@@ -321,6 +321,29 @@ static void test_a_small_budget_is_an_error_and_leaks_nothing(void **state)
     close_file(&file);
 }
 
+static void test_no_columns_at_all_still_count_rows(void **state)
+{
+    (void)state;
+    open_file file;
+    open_fixture("nested_v1", &file);
+    file.type = nl_type_struct(file.arena, NULL, 0);
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_NAME};
+    nl_parquet_reader *reader = open_reader(&file, &options);
+    uint64_t rows = 0;
+    for (uint32_t g = 0; g < file.footer->row_group_count; g++) {
+        nl_parquet_scan *scan = NULL;
+        nl_batch batch = {0};
+        must(nl_parquet_scan_open(reader, g, NULL, 0, NULL, &scan));
+        must(nl_parquet_scan_next(scan, &batch));
+        rows += batch.row_count;
+        nl_batch_fini(&batch);
+        nl_parquet_scan_close(scan);
+    }
+    assert_int_equal(rows, 60);
+    nl_parquet_reader_release(reader);
+    close_file(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_selected_rows_are_those_of_the_whole_window),
         cmocka_unit_test(test_dictionary_pages_share_one_dictionary_per_chunk),
         cmocka_unit_test(test_many_threads_scan_one_row_group),
+        cmocka_unit_test(test_no_columns_at_all_still_count_rows),
         cmocka_unit_test(test_half_floats_widen_when_asked_for),
         cmocka_unit_test(test_a_small_budget_is_an_error_and_leaks_nothing),
     };

@@ -176,6 +176,7 @@ typedef struct nl_manifest_writer_options {
     nl_manifest_content content;
     const nl_schema *schema;
     const nl_partition_spec *spec;
+    const nl_ice_type *partition_type; /* of spec, where schema may lack a dropped source (nl_table_partition_type); NULL: by schema */
     int64_t snapshot_id;      /* of the commit; NL_NONE: inherited (ADDED entries get null) */
     int64_t first_row_id;     /* v3: of the manifest when known, else NL_NONE */
     int compression_level;    /* deflate 1…12; 0: the default (Java's 1) */

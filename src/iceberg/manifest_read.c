@@ -438,6 +438,47 @@ static nl_status read_entry(reader *reading, nl_cursor *in, nl_manifest_entry *e
 
 /* ---- The file ---- */
 
+/* What an Avro type can hold as a partition value. */
+static const nl_ice_type *type_of_avro(nl_arena *arena, const nl_avro_type *avro)
+{
+    int32_t null_branch;
+    avro = nl_avro_unwrap(avro, &null_branch);
+    const bool is_nanos = avro->logical == NL_AVRO_TIMESTAMP_NANOS;
+    switch ((int)avro->kind) {
+    case NL_AVRO_BOOLEAN: return nl_ice_type_of(NL_ICE_BOOLEAN);
+    case NL_AVRO_INT: return nl_ice_type_of(avro->logical == NL_AVRO_DATE ? NL_ICE_DATE : NL_ICE_INT);
+    case NL_AVRO_LONG:
+        if (avro->logical == NL_AVRO_TIME_MICROS) return nl_ice_type_of(NL_ICE_TIME);
+        if (avro->logical != NL_AVRO_TIMESTAMP_MICROS && !is_nanos) return nl_ice_type_of(NL_ICE_LONG);
+        if (avro->adjusts_to_utc) return nl_ice_type_of(is_nanos ? NL_ICE_TIMESTAMPTZ_NS : NL_ICE_TIMESTAMPTZ);
+        return nl_ice_type_of(is_nanos ? NL_ICE_TIMESTAMP_NS : NL_ICE_TIMESTAMP);
+    case NL_AVRO_FLOAT: return nl_ice_type_of(NL_ICE_FLOAT);
+    case NL_AVRO_DOUBLE: return nl_ice_type_of(NL_ICE_DOUBLE);
+    case NL_AVRO_STRING: return nl_ice_type_of(NL_ICE_STRING);
+    case NL_AVRO_BYTES: return nl_ice_type_of(NL_ICE_BINARY);
+    case NL_AVRO_FIXED:
+        if (avro->logical == NL_AVRO_DECIMAL) return nl_ice_type_decimal(arena, avro->precision, avro->scale);
+        return avro->logical == NL_AVRO_UUID ? nl_ice_type_of(NL_ICE_UUID) : nl_ice_type_fixed(arena, avro->size_bytes);
+    default: return nl_ice_type_of(NL_ICE_UNKNOWN);
+    }
+}
+
+/* A manifest of an old spec that was written again after the source column had been dropped does not have the column in
+ * its schema: then the values themselves tell their type. */
+static void complete_partition_type(reader *reading)
+{
+    nl_manifest *manifest = &reading->owner->manifest;
+    nl_ice_field *fields = NL_NEW_ARRAY(reading->arena, nl_ice_field, (size_t)manifest->spec->field_count + 1);
+    for (uint32_t i = 0; i < manifest->spec->field_count; i++)
+        fields[i] = manifest->partition_type->fields[i];
+    for (uint32_t i = 0; i < reading->partition_record->field_count; i++) {
+        const int32_t place = reading->partition_places[i];
+        if (place >= 0 && !nl_schema_find_id(manifest->schema, manifest->spec->fields[place].source_id))
+            fields[place].type = type_of_avro(reading->arena, reading->partition_record->fields[i].type);
+    }
+    manifest->partition_type = nl_ice_type_struct(reading->arena, fields, manifest->spec->field_count);
+}
+
 static nl_status place_partitions(reader *reading)
 {
     const nl_manifest *manifest = &reading->owner->manifest;
@@ -453,7 +494,8 @@ static nl_status place_partitions(reader *reading)
         }
     }
     reading->partition_places = places;
-    return NULL;
+    complete_partition_type(reading);
+    return nl_arena_check(reading->arena);
 }
 
 static nl_status make_slots(reader *reading, const nl_avro_type *record, nl_str path)

@@ -81,7 +81,7 @@ nl_status nl_manifest_writer_open(const nl_manifest_writer_options *options, nl_
     made->arena = arena;
     made->options = *options;
     made->path = nl_arena_str(arena, path);
-    made->partition_type = nl_partition_type(arena, options->spec, options->schema);
+    made->partition_type = options->partition_type ? options->partition_type : nl_partition_type(arena, options->spec, options->schema);
     made->summaries = NL_NEW_ARRAY(arena, struct summary, (size_t)options->spec->field_count + 1);
     made->min_sequence_number = NL_NONE;
     nl_status status = open_avro(made, memory);
@@ -132,6 +132,7 @@ static nl_status put_partition_value(nl_avro_sink *sink, const nl_ice_type *type
 {
     if (type->id == NL_ICE_UNKNOWN) return NULL; /* Avro's null takes no bytes */
     if (!put_present(sink, !value->is_null)) return NULL;
+    NL_CHECK(value->type->physical == nl_ice_type_storage(NULL, type)->physical);
     switch ((int)type->id) {
     case NL_ICE_BOOLEAN: nl_avro_put_bool(sink, value->boolean); return NULL;
     case NL_ICE_FLOAT: nl_avro_put_float(sink, (float)value->real); return NULL;

@@ -413,6 +413,27 @@ const nl_schema *nl_table_snapshot_schema(const nl_table_metadata *metadata, con
     return schema ? schema : nl_table_schema(metadata);
 }
 
+/* The present schema, then the others, newest first. */
+static const nl_schema **schemas_in_turn(nl_arena *arena, const nl_table_metadata *metadata)
+{
+    const nl_schema **schemas = NL_NEW_ARRAY(arena, const nl_schema *, (size_t)metadata->schema_count + 1);
+    uint32_t count = 0;
+    schemas[count++] = nl_table_schema(metadata);
+    for (uint32_t i = metadata->schema_count; i-- > 0;)
+        if (metadata->schemas[i] != schemas[0]) schemas[count++] = metadata->schemas[i];
+    return schemas;
+}
+
+const nl_ice_type *nl_table_partition_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec)
+{
+    return nl_partition_type_by_schemas(arena, spec, schemas_in_turn(arena, metadata), metadata->schema_count);
+}
+
+nl_status nl_table_partition_type_union(nl_arena *arena, const nl_table_metadata *metadata, const nl_ice_type **type)
+{
+    return nl_partition_type_union(arena, metadata->specs, metadata->spec_count, schemas_in_turn(arena, metadata), metadata->schema_count, type);
+}
+
 nl_str nl_table_property(const nl_table_metadata *metadata, const char *key, const char *fallback)
 {
     for (uint32_t i = 0; i < metadata->property_count; i++)

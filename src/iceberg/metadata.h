@@ -90,6 +90,11 @@ const nl_snapshot_ref *nl_table_ref(const nl_table_metadata *metadata, nl_str na
 /* The schema a snapshot was written with; the current one when it does not say. */
 const nl_schema *nl_table_snapshot_schema(const nl_table_metadata *metadata, const nl_snapshot *snapshot);
 
+/* Partition types. A source column that was dropped is looked up in the newest schema that had it, so that old specs keep
+ * the types of their values. */
+const nl_ice_type *nl_table_partition_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec);
+NL_MUST_USE nl_status nl_table_partition_type_union(nl_arena *arena, const nl_table_metadata *metadata, const nl_ice_type **type); /* of all specs */
+
 nl_str nl_table_property(const nl_table_metadata *metadata, const char *key, const char *fallback); /* fallback NULL: data NULL */
 /* Fails when the text is no number or boolean: the message names the key. */
 NL_MUST_USE nl_status nl_table_property_int(const nl_table_metadata *metadata, const char *key, int64_t fallback, int64_t *value);

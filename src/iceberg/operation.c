@@ -41,6 +41,7 @@ nl_manifest_writer_options nl_attempt_writer_options(const nl_attempt *attempt, 
         .content = content,
         .schema = nl_table_schema(attempt->base),
         .spec = spec,
+        .partition_type = nl_table_partition_type(attempt->arena, attempt->base, spec),
         .snapshot_id = attempt->snapshot_id,
         .first_row_id = NL_NONE,
     };

@@ -53,20 +53,35 @@ const nl_partition_spec *nl_partition_spec_copy(nl_arena *arena, const nl_partit
     return copy;
 }
 
-static const nl_ice_type *field_type(const nl_partition_field *field, const nl_schema *schema)
+/* The first schema that knows the source decides. */
+static const nl_ice_type *type_by_schemas(const nl_partition_field *field, const nl_schema *const *schemas, uint32_t schema_count)
 {
-    const nl_schema_column *source = schema ? nl_schema_find_id(schema, field->source_id) : NULL;
+    const nl_schema_column *source = NULL;
+    for (uint32_t i = 0; i < schema_count && !source; i++)
+        source = nl_schema_find_id(schemas[i], field->source_id);
     /* When the source is gone only some transforms still tell their type; the text type reads any of the others back. */
     const nl_ice_type *type = source ? source->field->type : nl_ice_type_of(NL_ICE_STRING);
     return nl_transform_result_type(&field->transform, type);
 }
 
-const nl_ice_type *nl_partition_type(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *schema)
+static const nl_ice_type *field_type(const nl_partition_field *field, const nl_schema *schema)
+{
+    return type_by_schemas(field, &schema, schema ? 1 : 0);
+}
+
+const nl_ice_type *nl_partition_type_by_schemas(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *const *schemas,
+                                                uint32_t schema_count)
 {
     nl_ice_field *fields = NL_NEW_ARRAY(arena, nl_ice_field, (size_t)spec->field_count + 1);
     for (uint32_t i = 0; i < spec->field_count; i++)
-        fields[i] = (nl_ice_field){.id = spec->fields[i].field_id, .name = spec->fields[i].name, .type = field_type(&spec->fields[i], schema)};
+        fields[i] = (nl_ice_field){
+            .id = spec->fields[i].field_id, .name = spec->fields[i].name, .type = type_by_schemas(&spec->fields[i], schemas, schema_count)};
     return nl_ice_type_struct(arena, fields, spec->field_count);
+}
+
+const nl_ice_type *nl_partition_type(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *schema)
+{
+    return nl_partition_type_by_schemas(arena, spec, &schema, schema ? 1 : 0);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -84,12 +99,14 @@ static int by_field_id(const void *a, const void *b)
 }
 
 typedef struct union_state {
+    const nl_schema *const *schemas;
+    uint32_t schema_count;
     nl_ice_field *fields;
     const nl_partition_field **sources; /* the spec field each of `fields` came from */
     uint32_t count;
 } union_state;
 
-static nl_status union_field(union_state *state, const nl_partition_field *field, const nl_schema *schema)
+static nl_status union_field(union_state *state, const nl_partition_field *field)
 {
     if (field->transform.kind == NL_TRANSFORM_UNKNOWN)
         return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot build table partition type, unknown transforms: [" NL_STR_FMT "]",
@@ -104,17 +121,17 @@ static nl_status union_field(union_state *state, const nl_partition_field *field
                                  NL_STR_ARG(field->name), NL_STR_ARG(known->name));
         if (is_void && field->transform.kind != NL_TRANSFORM_VOID) { /* v1: the type before the field was dropped */
             state->sources[i] = field;
-            state->fields[i].type = field_type(field, schema);
+            state->fields[i].type = type_by_schemas(field, state->schemas, state->schema_count);
         }
         return NULL;
     }
     state->sources[state->count] = field;
-    state->fields[state->count++] = (nl_ice_field){.id = field->field_id, .name = field->name, .type = field_type(field, schema)};
+    state->fields[state->count++] = (nl_ice_field){.id = field->field_id, .name = field->name, .type = type_by_schemas(field, state->schemas, state->schema_count)};
     return NULL;
 }
 
-nl_status nl_partition_type_union(nl_arena *arena, const nl_partition_spec *const *specs, uint32_t spec_count, const nl_schema *schema,
-                                  const nl_ice_type **type)
+nl_status nl_partition_type_union(nl_arena *arena, const nl_partition_spec *const *specs, uint32_t spec_count, const nl_schema *const *schemas,
+                                  uint32_t schema_count, const nl_ice_type **type)
 {
     size_t field_count = 0;
     const nl_partition_spec **sorted = NL_NEW_ARRAY(arena, const nl_partition_spec *, (size_t)spec_count + 1);
@@ -123,12 +140,14 @@ nl_status nl_partition_type_union(nl_arena *arena, const nl_partition_spec *cons
         field_count += specs[i]->field_count;
     }
     qsort((void *)sorted, spec_count, sizeof(*sorted), newest_first); /* newer names win */
-    union_state state = {.fields = NL_NEW_ARRAY(arena, nl_ice_field, field_count + 1),
+    union_state state = {.schemas = schemas,
+                         .schema_count = schema_count,
+                         .fields = NL_NEW_ARRAY(arena, nl_ice_field, field_count + 1),
                          .sources = NL_NEW_ARRAY(arena, const nl_partition_field *, field_count + 1)};
     NL_TRY(nl_arena_check(arena));
     for (uint32_t i = 0; i < spec_count; i++)
         for (uint32_t k = 0; k < sorted[i]->field_count; k++)
-            NL_TRY(union_field(&state, &sorted[i]->fields[k], schema));
+            NL_TRY(union_field(&state, &sorted[i]->fields[k]));
     qsort(state.fields, state.count, sizeof(*state.fields), by_field_id);
     *type = nl_ice_type_struct(arena, state.fields, state.count);
     return NULL;

@@ -69,9 +69,12 @@ const nl_partition_spec *nl_partition_spec_copy(nl_arena *arena, const nl_partit
 /* The struct of partition values: ids are the field ids, all optional. A dropped source gives unknown→ its result type
  * where the transform fixes it, else string. */
 const nl_ice_type *nl_partition_type(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *schema);
+/* The same, asking several schemas in turn for each source (metadata.h's nl_table_partition_type asks all of a table's). */
+const nl_ice_type *nl_partition_type_by_schemas(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *const *schemas,
+                                                uint32_t schema_count);
 /* The union of all specs by field id, for metadata tables and _partition (Java's Partitioning.partitionType). */
 NL_MUST_USE nl_status nl_partition_type_union(nl_arena *arena, const nl_partition_spec *const *specs, uint32_t spec_count,
-                                              const nl_schema *schema, const nl_ice_type **type);
+                                              const nl_schema *const *schemas, uint32_t schema_count, const nl_ice_type **type);
 /* "ts_day=2017-11-16/name=a%2Fb". */
 void nl_partition_append_path(const nl_partition_spec *spec, const nl_schema *schema, const nl_value *values, nl_builder *out);
 /* The values from such a path, for identity specs of imported tables. Fails on a name or value that does not fit. */

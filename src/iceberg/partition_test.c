@@ -325,7 +325,7 @@ static void test_evolution_of_specs(void **state)
     assert_int_equal(specs[2]->fields[1].field_id, 1000);
     assert_int_equal(last_id, 1001);
     const nl_ice_type *type;
-    assert_ok(nl_partition_type_union(arena, specs, 3, schema, &type));
+    assert_ok(nl_partition_type_union(arena, specs, 3, &schema, 1, &type));
     assert_text(nl_ice_type_name(arena, type), "struct<1000: ts_day: optional date, 1001: id_bucket_16: optional int>");
     bad = addition(arena, "s", "truncate[4]", "id2");
     evolve(arena, 2, schema, specs, 3, last_id, &update);

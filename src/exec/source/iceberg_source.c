@@ -111,7 +111,7 @@ static nl_status make_types(iceberg_source *self)
 {
     NL_TRY(nl_ice_type_to_sql(self->arena, self->schema->root, &self->file_type));
     self->base.row_type = prunable_type(self->arena, self->schema->root, self->file_type);
-    NL_TRY(nl_partition_type_union(self->arena, self->metadata->specs, self->metadata->spec_count, nl_table_schema(self->metadata), &self->partition_union));
+    NL_TRY(nl_table_partition_type_union(self->arena, self->metadata, &self->partition_union));
     NL_TRY(nl_ice_type_to_sql(self->arena, self->partition_union, &self->partition_type));
     nl_field fields[META_COUNT] = {
         [META_SPEC_ID] = {.name = NL_STR("_spec_id"), .type = nl_type_int(), .is_nullable = false},

@@ -167,7 +167,7 @@ static nl_status list_manifests(nl_metadata_table *self, const metadata_row *row
 static nl_status fill(nl_metadata_table *self, const metadata_row *row)
 {
     const nl_table_metadata *metadata = self->metadata;
-    NL_TRY(nl_partition_type_union(self->arena, metadata->specs, metadata->spec_count, nl_table_schema(metadata), &self->partition_union));
+    NL_TRY(nl_table_partition_type_union(self->arena, metadata, &self->partition_union));
     NL_TRY(nl_ice_type_to_sql(self->arena, self->partition_union, &self->partition_type));
     self->has_partition = self->partition_type->child_count > 0;
     self->contents = row->contents;

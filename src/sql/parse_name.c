@@ -81,6 +81,32 @@ nl_status nl_parse_name_part(nl_parser *p, nl_ast_ident *ident)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
+/* A dot at the end of the text, after a name: whether it is the dot that is wrong, or the end, depends on what else
+ * Spark's parser could have expected there. */
+static nl_status blame_last_dot(nl_parser *p)
+{
+    switch ((int)nl_parser_kind_at(p, p->statement_first)) {
+    case NL_T_CALL:
+    case NL_T_UPDATE:
+    case NL_T_MERGE: return nl_parser_syntax_error(p);
+    case NL_T_CREATE: {
+        nl_token_kind kind = nl_parser_kind_at(p, p->statement_first + 1);
+        return kind == NL_T_TABLE || nl_parser_is_namespace_word(kind) ? nl_parser_extra_input(p) : nl_parser_syntax_error(p);
+    }
+    case NL_T_SELECT:
+    case NL_T_FROM:
+    case NL_T_WITH:
+    case NL_T_LEFT_PAREN:
+    case NL_T_INSERT: break;
+    case NL_T_ALTER:
+        if (p->at == p->statement_first + 3) break;
+        return nl_parser_extra_input(p);
+    default: return nl_parser_extra_input(p);
+    }
+    p->at++;
+    return nl_parser_syntax_error(p);
+}
+
 typedef nl_status part_rule(nl_parser *p, nl_ast_ident *ident);
 
 static nl_status parse_parts(nl_parser *p, part_rule *rule, uint32_t part_count_max, nl_ast_name *name)
@@ -93,6 +119,7 @@ static nl_status parse_parts(nl_parser *p, part_rule *rule, uint32_t part_count_
     uint32_t count = 1;
     uint32_t capacity = 1;
     while (count < part_count_max && nl_parser_is(p, NL_T_DOT)) {
+        if (nl_parser_ahead(p, 1) == NL_T_EOF) return blame_last_dot(p);
         p->at++;
         if (count == capacity) {
             capacity = capacity * 2 + 1;

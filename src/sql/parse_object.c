@@ -279,7 +279,9 @@ nl_status nl_parse_declare(nl_parser *p, nl_ast_statement **statement)
     p->at++;
     node->is_replace = nl_parser_take_both(p, NL_T_OR, NL_T_REPLACE);
     nl_token_kind next = nl_parser_ahead(p, 1);
-    bool is_word = is_variable_word(nl_parser_kind(p)) && nl_parser_is_identifier_at(p, p->at + 1) && next != NL_T_DEFAULT;
+    /* `DECLARE VARIABLE DEFAULT INT` declares DEFAULT; with any other value behind it, DEFAULT is the clause. */
+    bool is_name = next != NL_T_DEFAULT || (nl_parser_is_identifier_at(p, p->at + 2) && nl_parser_ahead(p, 3) == NL_T_EOF);
+    bool is_word = is_variable_word(nl_parser_kind(p)) && nl_parser_is_identifier_at(p, p->at + 1) && is_name;
     if (is_word) p->at++;
     NL_TRY(nl_parse_name_reference(p, &node->name));
     if (nl_parser_is_identifier_at(p, p->at) && !nl_parser_is(p, NL_T_DEFAULT)) NL_TRY(nl_parse_type(p, &node->type));

@@ -187,7 +187,10 @@ static void print_resource(nl_builder *out, const nl_ast_manage_resource *node)
     nl_append(out, node->kind.text);
     for (uint32_t i = 0; i < node->path_count; i++) {
         char quote = nl_str_find_char(node->paths[i], '\'', 0) == NL_NOT_FOUND ? '\'' : '"';
-        nl_append_f(out, " %c" NL_STR_FMT "%c", quote, NL_STR_ARG(node->paths[i]), quote);
+        nl_append_char(out, ' ');
+        nl_append_char(out, quote);
+        nl_append(out, node->paths[i]);
+        nl_append_char(out, quote);
     }
 }
 

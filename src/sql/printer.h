@@ -1,4 +1,5 @@
-/* sql/printer.h - tree to text that parses to the same tree. */
+/* sql/printer.h - tree to text that parses to the same tree, under the default options (whatever the text was read
+ * with). */
 #pragma once
 
 #include "sql/ast.h"

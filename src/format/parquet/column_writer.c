@@ -19,12 +19,13 @@
 /* Values are taken in parts of at most this many entries, so that scratch stays in the cache. */
 #define PART_ENTRIES 2048u
 
-static nl_bytes_out *const *outs_of(nl_column_writer *writer, nl_bytes_out *(*list)[10])
+#define OUT_COUNT 7
+
+static void list_outs(nl_column_writer *writer, nl_bytes_out *(*list)[OUT_COUNT])
 {
-    nl_bytes_out *all[10] = {&writer->repetition, &writer->definition, &writer->plain, &writer->codes, &writer->stamps,
-                             &writer->code_map,   &writer->pages,      &writer->form,  &writer->body,  &writer->packed};
+    nl_bytes_out *all[OUT_COUNT] = {&writer->repetition, &writer->definition, &writer->plain, &writer->codes,
+                                    &writer->stamps,     &writer->code_map,   &writer->pages};
     memcpy(*list, all, sizeof(all));
-    return *list;
 }
 
 static nl_status start_bloom(nl_column_writer *writer)
@@ -42,9 +43,9 @@ static nl_status start_bloom(nl_column_writer *writer)
 
 nl_status nl_column_writer_init(nl_column_writer *writer, const nl_write_leaf *leaf, const nl_parquet_write_options *options, nl_memory *memory)
 {
-    nl_bytes_out *list[10];
+    nl_bytes_out *list[OUT_COUNT];
     *writer = (nl_column_writer){.leaf = leaf, .options = options, .memory = memory, .uses_dictionary = leaf->has_dictionary};
-    (void)outs_of(writer, &list);
+    list_outs(writer, &list);
     for (size_t i = 0; i < NL_COUNT(list); i++) nl_bytes_out_init(list[i], memory);
     nl_bounds_init(&writer->page_bounds, leaf, memory);
     nl_bounds_init(&writer->chunk_bounds, leaf, memory);
@@ -70,10 +71,10 @@ static void release_pages(nl_column_writer *writer)
 
 void nl_column_writer_fini(nl_column_writer *writer)
 {
-    nl_bytes_out *list[10];
+    nl_bytes_out *list[OUT_COUNT];
     if (writer->leaf == NULL) return;
     release_pages(writer);
-    (void)outs_of(writer, &list);
+    list_outs(writer, &list);
     for (size_t i = 0; i < NL_COUNT(list); i++) nl_bytes_out_fini(list[i]);
     nl_dictionary_out_fini(&writer->dictionary);
     nl_bounds_fini(&writer->page_bounds);
@@ -190,7 +191,7 @@ static nl_status leave_dictionary(nl_column_writer *writer)
 }
 
 /* Codes of an input dictionary's values are looked up once each. */
-static nl_status map_codes(nl_column_writer *writer, const nl_shredded *shredded, const uint32_t *index, uint32_t count, uint32_t *codes)
+static nl_status map_codes(nl_column_writer *writer, nl_parquet_encoder *encoder, const nl_shredded *shredded, const uint32_t *index, uint32_t count, uint32_t *codes)
 {
     const uint32_t length = shredded->values->length;
     if (writer->mapped_identity != shredded->dictionary->identity) {
@@ -203,9 +204,9 @@ static nl_status map_codes(nl_column_writer *writer, const nl_shredded *shredded
     for (uint32_t i = 0; i < count; i++) {
         uint32_t code = map[index[i]];
         if (NL_UNLIKELY(code == UNMAPPED)) {
-            NL_TRY(nl_bytes_out_reserve(&writer->form, NL_MAX(writer->leaf->stride, 16u)));
-            NL_TRY(nl_write_form(writer->leaf, shredded->values, &index[i], 1, writer->form.data));
-            NL_TRY(nl_dictionary_out_codes(&writer->dictionary, writer->form.data, 1, &code));
+            NL_TRY(nl_bytes_out_reserve(&encoder->form, NL_MAX(writer->leaf->stride, 16u)));
+            NL_TRY(nl_write_form(writer->leaf, shredded->values, &index[i], 1, encoder->form.data));
+            NL_TRY(nl_dictionary_out_codes(&writer->dictionary, encoder->form.data, 1, &code));
             map[index[i]] = code;
         }
         codes[i] = code;
@@ -258,26 +259,26 @@ static nl_status bound_codes(nl_column_writer *writer, const uint32_t *codes, ui
     return NULL;
 }
 
-static nl_status add_values(nl_column_writer *writer, const nl_shredded *shredded, const uint32_t *index, uint32_t count)
+static nl_status add_values(nl_column_writer *writer, nl_parquet_encoder *encoder, const nl_shredded *shredded, const uint32_t *index, uint32_t count)
 {
     if (count == 0) return NULL;
     const nl_write_leaf *leaf = writer->leaf;
     const bool is_mapped = writer->uses_dictionary && shredded->dictionary != NULL;
     if (!is_mapped) {
-        NL_TRY(nl_bytes_out_reserve(&writer->form, (size_t)count * leaf->stride + 16));
-        NL_TRY(nl_write_form(leaf, shredded->values, index, count, writer->form.data));
+        NL_TRY(nl_bytes_out_reserve(&encoder->form, (size_t)count * leaf->stride + 16));
+        NL_TRY(nl_write_form(leaf, shredded->values, index, count, encoder->form.data));
     }
     if (!writer->uses_dictionary) {
-        NL_TRY(add_plain(writer, writer->form.data, count));
+        NL_TRY(add_plain(writer, encoder->form.data, count));
         writer->page_values += count;
         return NULL;
     }
     NL_TRY(nl_bytes_out_reserve(&writer->codes, (size_t)count * sizeof(uint32_t)));
     uint32_t *codes = (uint32_t *)(void *)(writer->codes.data + writer->codes.length);
     if (is_mapped)
-        NL_TRY(map_codes(writer, shredded, index, count, codes));
+        NL_TRY(map_codes(writer, encoder, shredded, index, count, codes));
     else
-        NL_TRY(nl_dictionary_out_codes(&writer->dictionary, writer->form.data, count, codes));
+        NL_TRY(nl_dictionary_out_codes(&writer->dictionary, encoder->form.data, count, codes));
     NL_TRY(bound_codes(writer, codes, count));
     writer->page_raw_bytes += raw_bytes_of(writer, codes, count);
     writer->codes.length += (size_t)count * sizeof(uint32_t);
@@ -287,15 +288,15 @@ static nl_status add_values(nl_column_writer *writer, const nl_shredded *shredde
 
 /* ---- Pages ---- */
 
-static nl_status put_levels(nl_column_writer *writer, uint32_t max, const nl_bytes_out *levels, bool is_full)
+static nl_status put_levels(const nl_column_writer *writer, nl_parquet_encoder *encoder, uint32_t max, const nl_bytes_out *levels, bool is_full)
 {
-    nl_bytes_out *body = &writer->body;
+    nl_bytes_out *body = &encoder->body;
     if (max == 0) return NULL;
     const uint32_t width = nl_rle_width_for(max);
     const size_t prefix = writer->options->page_v2 ? 0 : sizeof(uint32_t);
-    NL_TRY(nl_bytes_out_reserve(&writer->packed, (size_t)writer->page_entries * sizeof(uint32_t)));
+    NL_TRY(nl_bytes_out_reserve(&encoder->packed, (size_t)writer->page_entries * sizeof(uint32_t)));
     NL_TRY(nl_bytes_out_reserve(body, prefix + nl_rle_bound(width, writer->page_entries)));
-    uint32_t *wide = (uint32_t *)(void *)writer->packed.data;
+    uint32_t *wide = (uint32_t *)(void *)encoder->packed.data;
     for (uint32_t i = 0; i < writer->page_entries; i++) wide[i] = is_full ? max : levels->data[i];
     const uint32_t length = (uint32_t)nl_rle_encode(wide, writer->page_entries, width, body->data + body->length + prefix);
     if (prefix > 0) memcpy(body->data + body->length, &length, sizeof(length));
@@ -303,9 +304,9 @@ static nl_status put_levels(nl_column_writer *writer, uint32_t max, const nl_byt
     return NULL;
 }
 
-static nl_status put_codes(nl_column_writer *writer)
+static nl_status put_codes(const nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
-    nl_bytes_out *body = &writer->body;
+    nl_bytes_out *body = &encoder->body;
     const uint32_t width = nl_rle_width_for(writer->dictionary.count > 0 ? writer->dictionary.count - 1 : 0);
     NL_TRY(nl_bytes_out_reserve(body, 1 + nl_rle_bound(width, writer->page_values)));
     body->data[body->length++] = (uint8_t)width;
@@ -313,9 +314,9 @@ static nl_status put_codes(nl_column_writer *writer)
     return NULL;
 }
 
-static nl_status put_booleans(nl_column_writer *writer)
+static nl_status put_booleans(const nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
-    nl_bytes_out *body = &writer->body;
+    nl_bytes_out *body = &encoder->body;
     const size_t bytes = (writer->page_values + 7u) / 8u;
     NL_TRY(nl_bytes_out_reserve(body, bytes));
     uint8_t *bits = body->data + body->length;
@@ -325,11 +326,11 @@ static nl_status put_booleans(nl_column_writer *writer)
     return NULL;
 }
 
-static nl_status put_values(nl_column_writer *writer)
+static nl_status put_values(const nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
-    if (writer->uses_dictionary) return put_codes(writer);
-    if (writer->leaf->physical == NL_PARQUET_BOOLEAN) return put_booleans(writer);
-    return nl_bytes_out_add(&writer->body, writer->plain.data, writer->plain.length);
+    if (writer->uses_dictionary) return put_codes(writer, encoder);
+    if (writer->leaf->physical == NL_PARQUET_BOOLEAN) return put_booleans(writer, encoder);
+    return nl_bytes_out_add(&encoder->body, writer->plain.data, writer->plain.length);
 }
 
 /* What a page's header says. */
@@ -367,28 +368,28 @@ static void put_header_v1(nl_builder *out, int16_t *last, const page_facts *fact
 }
 
 /* Compresses the body behind its first `level_bytes` and puts the header before it. */
-static nl_status seal_page(nl_column_writer *writer, nl_codec_context *context, const page_facts *facts, size_t level_bytes, nl_buffer **page,
+static nl_status seal_page(nl_column_writer *writer, nl_parquet_encoder *encoder, const page_facts *facts, size_t level_bytes, nl_buffer **page,
                            uint32_t *raw_bytes)
 {
     const nl_codec codec = nl_parquet_codec_of(writer->options->codec);
-    const nl_bytes in = {writer->body.data + level_bytes, writer->body.length - level_bytes};
+    const nl_bytes in = {encoder->body.data + level_bytes, encoder->body.length - level_bytes};
     const size_t bound = nl_codec_bound(codec, in.length);
     const int32_t level = writer->options->compression_level != 0 ? writer->options->compression_level : NL_CODEC_LEVEL_DEFAULT;
     size_t stored = 0;
-    if (writer->body.length > NL_PARQUET_PAGE_BYTES_MAX)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A page of column " NL_STR_FMT " would have %zu bytes.", NL_STR_ARG(writer->leaf->dotted), writer->body.length);
-    writer->packed.length = 0;
-    NL_TRY(nl_bytes_out_reserve(&writer->packed, level_bytes + bound + 16));
-    if (level_bytes > 0) memcpy(writer->packed.data, writer->body.data, level_bytes);
-    NL_TRY(nl_codec_compress(context, codec, level, in, writer->packed.data + level_bytes, bound, &stored));
+    if (encoder->body.length > NL_PARQUET_PAGE_BYTES_MAX)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A page of column " NL_STR_FMT " would have %zu bytes.", NL_STR_ARG(writer->leaf->dotted), encoder->body.length);
+    encoder->packed.length = 0;
+    NL_TRY(nl_bytes_out_reserve(&encoder->packed, level_bytes + bound + 16));
+    if (level_bytes > 0) memcpy(encoder->packed.data, encoder->body.data, level_bytes);
+    NL_TRY(nl_codec_compress(encoder->codec, codec, level, in, encoder->packed.data + level_bytes, bound, &stored));
     stored += level_bytes;
     nl_builder header;
     int16_t last = 0;
     nl_builder_init(&header, HEADER_BYTES_MAX);
     nl_thrift_put_i32(&header, &last, 1, facts->kind);
-    nl_thrift_put_i32(&header, &last, 2, (int32_t)writer->body.length);
+    nl_thrift_put_i32(&header, &last, 2, (int32_t)encoder->body.length);
     nl_thrift_put_i32(&header, &last, 3, (int32_t)stored);
-    if (writer->options->writes_checksums) nl_thrift_put_i32(&header, &last, 4, (int32_t)nl_crc32(writer->packed.data, stored, 0));
+    if (writer->options->writes_checksums) nl_thrift_put_i32(&header, &last, 4, (int32_t)nl_crc32(encoder->packed.data, stored, 0));
     if (facts->kind == NL_PAGE_DATA_V2)
         put_header_v2(&header, &last, facts);
     else
@@ -398,8 +399,8 @@ static nl_status seal_page(nl_column_writer *writer, nl_codec_context *context, 
                                                   : nl_buffer_new(writer->memory, header.length + stored, false, page);
     if (status == NULL) {
         memcpy((*page)->data, header.data, header.length);
-        memcpy((*page)->data + header.length, writer->packed.data, stored);
-        *raw_bytes = (uint32_t)(header.length + writer->body.length);
+        memcpy((*page)->data + header.length, encoder->packed.data, stored);
+        *raw_bytes = (uint32_t)(header.length + encoder->body.length);
         writer->compressed_bytes += (*page)->size_bytes;
         writer->uncompressed_bytes += *raw_bytes;
     }
@@ -408,7 +409,7 @@ static nl_status seal_page(nl_column_writer *writer, nl_codec_context *context, 
 }
 
 /* Keeps the page's bounds, cut to what the column index holds. */
-static nl_status record_bounds(nl_column_writer *writer, nl_page_record *record)
+static nl_status record_bounds(const nl_column_writer *writer, nl_parquet_encoder *encoder, nl_page_record *record)
 {
     uint8_t room[16];
     bool is_exact = true;
@@ -416,7 +417,7 @@ static nl_status record_bounds(nl_column_writer *writer, nl_page_record *record)
     const size_t bytes_max = writer->options->index_bytes_max;
     if (!writer->leaf->has_statistics || !writer->page_bounds.has_values) return NULL;
     (void)nl_bounds_min(&writer->page_bounds, bytes_max, room, &record->min, &is_exact);
-    NL_TRY(nl_bounds_max(&writer->page_bounds, bytes_max, &writer->form, &record->max, &is_exact, &is_usable));
+    NL_TRY(nl_bounds_max(&writer->page_bounds, bytes_max, &encoder->form, &record->max, &is_exact, &is_usable));
     if (!is_usable) record->max = nl_bytes_out_bytes(&writer->page_bounds.max_bytes); /* all 0xff: only the whole value will do */
     NL_TRY(nl_buffer_new(writer->memory, record->min.length + record->max.length + 1, false, &record->bounds));
     uint8_t *at = record->bounds->data;
@@ -444,7 +445,7 @@ static void clear_page(nl_column_writer *writer)
     nl_bounds_clear(&writer->page_bounds);
 }
 
-static nl_status finish_page(nl_column_writer *writer, nl_codec_context *context)
+static nl_status finish_page(nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
     const nl_write_leaf *leaf = writer->leaf;
     if (writer->page_entries == 0) return NULL;
@@ -459,16 +460,16 @@ static nl_status finish_page(nl_column_writer *writer, nl_codec_context *context
     page_facts facts = {.kind = writer->options->page_v2 ? NL_PAGE_DATA_V2 : NL_PAGE_DATA,
                         .encoding = writer->uses_dictionary ? NL_PARQUET_RLE_DICTIONARY : NL_PARQUET_PLAIN,
                         .value_count = record.value_count, .null_count = record.null_count, .row_count = record.row_count};
-    writer->body.length = 0;
-    NL_TRY(put_levels(writer, leaf->max_repetition, &writer->repetition, false));
-    facts.repetition_bytes = (uint32_t)writer->body.length;
-    NL_TRY(put_levels(writer, leaf->max_definition, &writer->definition, record.null_count == 0));
-    facts.definition_bytes = (uint32_t)writer->body.length - facts.repetition_bytes;
-    const size_t level_bytes = writer->options->page_v2 ? writer->body.length : 0;
-    NL_TRY(put_values(writer));
+    encoder->body.length = 0;
+    NL_TRY(put_levels(writer, encoder, leaf->max_repetition, &writer->repetition, false));
+    facts.repetition_bytes = (uint32_t)encoder->body.length;
+    NL_TRY(put_levels(writer, encoder, leaf->max_definition, &writer->definition, record.null_count == 0));
+    facts.definition_bytes = (uint32_t)encoder->body.length - facts.repetition_bytes;
+    const size_t level_bytes = writer->options->page_v2 ? encoder->body.length : 0;
+    NL_TRY(put_values(writer, encoder));
     NL_TRY(nl_bytes_out_reserve(&writer->pages, sizeof(record)));
-    NL_TRY(seal_page(writer, context, &facts, level_bytes, &record.bytes, &record.uncompressed_bytes));
-    nl_status status = record_bounds(writer, &record);
+    NL_TRY(seal_page(writer, encoder, &facts, level_bytes, &record.bytes, &record.uncompressed_bytes));
+    nl_status status = record_bounds(writer, encoder, &record);
     if (status == NULL) status = nl_bounds_merge(&writer->chunk_bounds, &writer->page_bounds);
     if (status != NULL) {
         nl_buffer_release(record.bytes);
@@ -532,7 +533,7 @@ static bool is_page_full(const nl_column_writer *writer)
            writer->page_entries >= writer->options->page_bytes;
 }
 
-nl_status nl_column_writer_add(nl_column_writer *writer, nl_codec_context *context, const nl_shredded *shredded)
+nl_status nl_column_writer_add(nl_column_writer *writer, nl_parquet_encoder *encoder, const nl_shredded *shredded)
 {
     uint32_t entry = 0;
     uint32_t value = 0;
@@ -541,31 +542,31 @@ nl_status nl_column_writer_add(nl_column_writer *writer, nl_codec_context *conte
         uint32_t values = 0;
         const uint32_t end = part_end(writer, shredded, entry, value, &rows, &values);
         NL_TRY(add_levels(writer, shredded, entry, end));
-        NL_TRY(add_values(writer, shredded, shredded->index + value, values));
+        NL_TRY(add_values(writer, encoder, shredded, shredded->index + value, values));
         writer->page_entries += end - entry;
         writer->page_rows += rows;
         entry = end;
         value += values;
-        if (is_page_full(writer)) NL_TRY(finish_page(writer, context));
+        if (is_page_full(writer)) NL_TRY(finish_page(writer, encoder));
     }
     NL_ASSERT(value == shredded->value_count);
     return NULL;
 }
 
-static nl_status finish_dictionary(nl_column_writer *writer, nl_codec_context *context)
+static nl_status finish_dictionary(nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
     bloom_add_dictionary(writer);
     if (writer->dictionary_page_count == 0) return NULL;
     const page_facts facts = {.kind = NL_PAGE_DICTIONARY, .encoding = NL_PARQUET_PLAIN, .value_count = writer->dictionary.count};
-    writer->body.length = 0;
-    NL_TRY(nl_bytes_out_add(&writer->body, writer->dictionary.plain.data, writer->dictionary.plain.length));
-    return seal_page(writer, context, &facts, 0, &writer->dictionary_page, &writer->dictionary_page_raw);
+    encoder->body.length = 0;
+    NL_TRY(nl_bytes_out_add(&encoder->body, writer->dictionary.plain.data, writer->dictionary.plain.length));
+    return seal_page(writer, encoder, &facts, 0, &writer->dictionary_page, &writer->dictionary_page_raw);
 }
 
-nl_status nl_column_writer_finish_chunk(nl_column_writer *writer, nl_codec_context *context)
+nl_status nl_column_writer_finish_chunk(nl_column_writer *writer, nl_parquet_encoder *encoder)
 {
-    NL_TRY(finish_page(writer, context));
-    NL_TRY(finish_dictionary(writer, context));
+    NL_TRY(finish_page(writer, encoder));
+    NL_TRY(finish_dictionary(writer, encoder));
     if (writer->bloom != NULL && writer->leaf->bloom_ndv == 0)
         writer->bloom_bytes = nl_bloom_fold(writer->bloom, writer->bloom_bytes, writer->leaf->bloom_fpp);
     writer->file_entries += writer->chunk_entries;

@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "format/codec/codec.h"
 #include "format/parquet/bounds.h"
 #include "format/parquet/dictionary_out.h"
+#include "format/parquet/encoder.h"
 #include "format/parquet/shred.h"
 
 /* A finished page: header and compressed bytes. */
@@ -52,15 +52,13 @@ typedef struct nl_column_writer {
     /* the file */
     nl_bounds_out file_bounds;
     uint64_t file_entries, file_nulls, file_bytes;
-    /* scratch */
-    nl_bytes_out form, body, packed;
 } nl_column_writer;
 
 nl_status nl_column_writer_init(nl_column_writer *writer, const nl_write_leaf *leaf, const nl_parquet_write_options *options, nl_memory *memory);
 void nl_column_writer_fini(nl_column_writer *writer);
-NL_MUST_USE nl_status nl_column_writer_add(nl_column_writer *writer, nl_codec_context *context, const nl_shredded *shredded);
+NL_MUST_USE nl_status nl_column_writer_add(nl_column_writer *writer, nl_parquet_encoder *encoder, const nl_shredded *shredded);
 /* Ends the last page and makes the dictionary page and Bloom filter; afterwards the chunk's fields are final. */
-NL_MUST_USE nl_status nl_column_writer_finish_chunk(nl_column_writer *writer, nl_codec_context *context);
+NL_MUST_USE nl_status nl_column_writer_finish_chunk(nl_column_writer *writer, nl_parquet_encoder *encoder);
 /* Forgets the chunk; the file's totals stay. */
 nl_status nl_column_writer_next_chunk(nl_column_writer *writer);
 size_t nl_column_writer_buffered(const nl_column_writer *writer);

@@ -20,7 +20,7 @@ typedef struct nl_shredded {
     nl_shared_vector *dictionary;     /* the values' dictionary, or NULL; borrowed */
 } nl_shredded;
 
-/* Buffers that are used again for each batch. One per column being encoded at a time. */
+/* Buffers that are used again for each batch. */
 typedef struct nl_shredder {
     nl_bytes_out levels, position;
     nl_bytes_out index;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "base/lock.h"
 #include "format/parquet/page.h"
 #include "format/parquet/thrift.h"
 #include "format/parquet/write_footer.h"
@@ -24,16 +23,14 @@ struct nl_parquet_writer {
     nl_parquet_write_options options;
     nl_write_schema schema;
     nl_column_writer *columns; /* owned; one per leaf */
-    nl_shredder *shredders;    /* owned; one per column of the type */
     nl_batch *pending;         /* owned */
     uint32_t pending_count, pending_capacity;
     uint64_t pending_rows;
     size_t pending_bytes;
     nl_list groups; /* of nl_written_group */
     uint64_t group_rows, row_count;
-    nl_mutex mutex;
-    nl_codec_context **contexts; /* guarded by mutex: those nobody uses */
-    uint32_t context_count, context_capacity;
+    nl_parquet_encoders *encoders;     /* borrowed: the caller's, or own_encoders */
+    nl_parquet_encoders *own_encoders; /* owned */
     bool has_failed;
 };
 
@@ -92,9 +89,9 @@ static nl_status start_writer(nl_parquet_writer *writer, const nl_type *type, co
     fill_options(&writer->options, writer->arena);
     NL_TRY(nl_write_schema_make(type, &writer->options, writer->arena, &writer->schema));
     writer->columns = calloc(writer->schema.leaf_count + 1u, sizeof(*writer->columns));
-    writer->shredders = calloc(writer->schema.column_count + 1u, sizeof(*writer->shredders));
-    if (writer->columns == NULL || writer->shredders == NULL) return no_memory(0);
-    for (uint32_t i = 0; i < writer->schema.column_count; i++) nl_shredder_init(&writer->shredders[i], writer->memory);
+    if (writer->columns == NULL) return no_memory(0);
+    if (writer->options.encoders == NULL) NL_TRY(nl_parquet_encoders_new(writer->memory, &writer->own_encoders));
+    writer->encoders = writer->own_encoders != NULL ? writer->own_encoders : writer->options.encoders;
     for (uint32_t i = 0; i < writer->schema.leaf_count; i++)
         NL_TRY(nl_column_writer_init(&writer->columns[i], &writer->schema.leaves[i], &writer->options, writer->memory));
     return nl_output_write(writer->output, "PAR1", 4);
@@ -111,7 +108,6 @@ nl_status nl_parquet_writer_create(nl_output *output, const nl_type *type, const
     made->output = output;
     made->memory = memory != NULL ? nl_memory_retain(memory) : NULL;
     made->arena = nl_arena_new(memory);
-    nl_mutex_init(&made->mutex);
     nl_status status = start_writer(made, type, options);
     if (status != NULL) {
         nl_parquet_writer_abort(made);
@@ -134,12 +130,8 @@ static void free_writer(nl_parquet_writer *writer)
     drop_pending(writer);
     free(writer->pending);
     for (uint32_t i = 0; writer->columns != NULL && i < writer->schema.leaf_count; i++) nl_column_writer_fini(&writer->columns[i]);
-    for (uint32_t i = 0; writer->shredders != NULL && i < writer->schema.column_count; i++) nl_shredder_fini(&writer->shredders[i]);
-    for (uint32_t i = 0; i < writer->context_count; i++) nl_codec_context_free(writer->contexts[i]);
-    free(writer->contexts);
     free(writer->columns);
-    free(writer->shredders);
-    nl_mutex_fini(&writer->mutex);
+    nl_parquet_encoders_free(writer->own_encoders);
     nl_arena_free(writer->arena);
     if (writer->memory != NULL) nl_memory_release(writer->memory);
     free(writer);
@@ -154,51 +146,22 @@ void nl_parquet_writer_abort(nl_parquet_writer *writer)
 
 /* ---- Encoding ---- */
 
-/* There are as many contexts as columns were ever encoded at one time: the pool's threads at most. */
-static nl_status borrow_context(nl_parquet_writer *writer, nl_codec_context **context)
-{
-    nl_mutex_lock(&writer->mutex);
-    *context = writer->context_count > 0 ? writer->contexts[--writer->context_count] : NULL;
-    nl_mutex_unlock(&writer->mutex);
-    if (*context == NULL) *context = nl_codec_context_new(writer->memory);
-    return *context != NULL ? NULL : no_memory(0);
-}
-
-static void return_context(nl_parquet_writer *writer, nl_codec_context *context)
-{
-    nl_mutex_lock(&writer->mutex);
-    if (writer->context_count == writer->context_capacity) {
-        const uint32_t capacity = writer->context_capacity * 2 + 4;
-        nl_codec_context **grown = realloc(writer->contexts, capacity * sizeof(*grown));
-        if (grown != NULL) {
-            writer->contexts = grown;
-            writer->context_capacity = capacity;
-        }
-    }
-    if (writer->context_count < writer->context_capacity) {
-        writer->contexts[writer->context_count++] = context;
-        context = NULL;
-    }
-    nl_mutex_unlock(&writer->mutex);
-    nl_codec_context_free(context);
-}
-
 typedef struct column_task {
     nl_parquet_writer *writer;
-    nl_codec_context *context;
+    nl_parquet_encoder *encoder;
 } column_task;
 
 static nl_status take_leaf(void *argument, uint32_t leaf, const nl_shredded *shredded)
 {
     column_task *task = argument;
-    return nl_column_writer_add(&task->writer->columns[leaf], task->context, shredded);
+    return nl_column_writer_add(&task->writer->columns[leaf], task->encoder, shredded);
 }
 
 static nl_status encode_batch(column_task *task, uint32_t column, const nl_batch *batch)
 {
     nl_parquet_writer *writer = task->writer;
     const nl_selection selection = nl_batch_selection(batch);
-    return nl_shred(&writer->shredders[column], &writer->schema, &writer->schema.columns[column], &batch->columns[column], selection, writer->memory,
+    return nl_shred(&task->encoder->shredder, &writer->schema, &writer->schema.columns[column], &batch->columns[column], selection, writer->memory,
                     take_leaf, task);
 }
 
@@ -207,20 +170,20 @@ static nl_status encode_column(void *argument, uint64_t column)
     nl_parquet_writer *writer = argument;
     column_task task = {.writer = writer};
     if (writer->schema.columns[column].kind == NL_WRITE_NOTHING) return NULL;
-    NL_TRY(borrow_context(writer, &task.context));
+    NL_TRY(nl_parquet_encoder_borrow(writer->encoders, &task.encoder));
     nl_status status = NULL;
     for (uint32_t i = 0; i < writer->pending_count && status == NULL; i++) status = encode_batch(&task, (uint32_t)column, &writer->pending[i]);
-    return_context(writer, task.context);
+    nl_parquet_encoder_return(writer->encoders, task.encoder);
     return status;
 }
 
 static nl_status finish_leaf(void *argument, uint64_t leaf)
 {
     nl_parquet_writer *writer = argument;
-    nl_codec_context *context = NULL;
-    NL_TRY(borrow_context(writer, &context));
-    nl_status status = nl_column_writer_finish_chunk(&writer->columns[leaf], context);
-    return_context(writer, context);
+    nl_parquet_encoder *encoder = NULL;
+    NL_TRY(nl_parquet_encoder_borrow(writer->encoders, &encoder));
+    nl_status status = nl_column_writer_finish_chunk(&writer->columns[leaf], encoder);
+    nl_parquet_encoder_return(writer->encoders, encoder);
     return status;
 }
 

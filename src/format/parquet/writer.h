@@ -14,6 +14,12 @@
 
 typedef struct nl_parquet_writer nl_parquet_writer;
 
+/* Compressors and scratch, which writers may share: hundreds of open files then need no more of them than there are
+ * threads. Thread-safe. Outlives its writers. memory: counted. */
+typedef struct nl_parquet_encoders nl_parquet_encoders;
+NL_MUST_USE nl_status nl_parquet_encoders_new(nl_memory *memory, nl_parquet_encoders **encoders);
+void nl_parquet_encoders_free(nl_parquet_encoders *encoders); /* NULL is fine */
+
 typedef enum nl_parquet_stored { /* Iceberg types that nl_type has not */
     NL_PARQUET_STORED_DEFAULT,
     NL_PARQUET_STORED_UUID,        /* STRING (36 characters) or BINARY (16 bytes) as FIXED[16] UUID */
@@ -56,6 +62,7 @@ typedef struct nl_parquet_write_options { /* zero means the default in brackets 
     nl_str root_name;                    /* ["table"] */
     nl_str created_by;                   /* ["nilas version x"] */
     nl_pool *pool;                       /* borrowed; NULL: columns are encoded one after the other */
+    nl_parquet_encoders *encoders;       /* borrowed; NULL: the writer has its own */
 } nl_parquet_write_options;
 nl_parquet_write_options nl_parquet_write_options_default(void);
 /* "zstd", "gzip", "snappy", "lz4" (Hadoop's), "lz4_raw", "brotli", "uncompressed"/"none", any case. */

@@ -506,6 +506,41 @@ static void test_input_dictionaries_are_mapped_once(void **state)
     nl_arena_free(arena);
 }
 
+static void test_many_open_writers_share_their_scratch(void **state)
+{
+    (void)state;
+    enum { WRITERS = 40 };
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_fs *fs = nl_fs_memory_new();
+    nl_memory *memory = nl_memory_new(NULL, "writers", 24u << 20);
+    nl_parquet_encoders *encoders = NULL;
+    nl_parquet_writer *writers[WRITERS] = {NULL};
+    const nl_field field = field_of("c", nl_type_bigint(), false, 1);
+    const nl_type *type = nl_type_struct(arena, &field, 1);
+    must(nl_parquet_encoders_new(memory, &encoders));
+    const nl_parquet_write_options options = {.codec = NL_PARQUET_ZSTD, .encoders = encoders, .no_dictionary = true, .page_rows_max = 2000};
+    random_state = 8;
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        nl_output *output = NULL;
+        nl_batch batch = {0};
+        make_batch(type, 2048, 0, 1000000, &batch);
+        must(nl_fs_create(fs, nl_arena_f(arena, "memory:/%u.parquet", i), &output));
+        must(nl_parquet_writer_create(output, type, &options, memory, &writers[i]));
+        must(nl_parquet_writer_append(writers[i], &batch));
+        nl_batch_fini(&batch);
+    }
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        nl_parquet_written written;
+        must(nl_parquet_writer_close(writers[i], arena, &written));
+        assert_int_equal(written.row_count, 2048);
+    }
+    nl_parquet_encoders_free(encoders);
+    assert_int_equal(nl_memory_used(memory), 0);
+    nl_memory_release(memory);
+    nl_fs_release(fs);
+    nl_arena_free(arena);
+}
+
 static void test_running_out_of_memory_publishes_nothing(void **state)
 {
     (void)state;
@@ -557,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_uuids_are_stored_as_sixteen_bytes),
         cmocka_unit_test(test_nodes_carry_their_ids_and_annotations),
         cmocka_unit_test(test_input_dictionaries_are_mapped_once),
+        cmocka_unit_test(test_many_open_writers_share_their_scratch),
         cmocka_unit_test(test_running_out_of_memory_publishes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

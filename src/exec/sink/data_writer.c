@@ -88,6 +88,7 @@ static nl_status parquet_options(nl_write_target *target, const nl_write_options
 {
     nl_parquet_write_options *out = &target->options;
     *out = nl_parquet_write_options_default();
+    NL_TRY(nl_parquet_encoders_new(target->query->memory, &out->encoders)); /* shared by all open files */
     NL_TRY(nl_parquet_codec_find(chosen(given->codec, target->metadata, "write.parquet.compression-codec", "gzip"), &out->codec));
     const nl_str level = chosen(given->codec_level, target->metadata, "write.parquet.compression-level", "");
     int64_t number;
@@ -152,6 +153,7 @@ nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceb
 
 void nl_write_target_fini(nl_write_target *target)
 {
+    nl_parquet_encoders_free(target->options.encoders);
     nl_table_metadata_release(target->metadata);
     nl_fs_release(target->fs);
     nl_arena_free(target->arena);

@@ -40,6 +40,11 @@ static nl_status leaves_disagree(const nl_leaf_part *part)
     return nl_parquet_corrupt(&part->cursor->source.place, "the levels of this column disagree with those of its siblings");
 }
 
+static nl_status impossible_levels(const nl_leaf_part *part)
+{
+    return nl_parquet_corrupt(&part->cursor->source.place, "repetition levels that add to a list that is not there");
+}
+
 nl_status nl_assemble_missing(const nl_map_node *node, uint32_t row_count, nl_memory *memory, nl_vector *vector)
 {
     if (node->missing_value == NULL) return nl_vector_new_null(vector, node->type, row_count, memory);
@@ -147,6 +152,26 @@ static nl_status struct_validity(const assembly *a, const nl_map_node *node, nl_
     return NULL;
 }
 
+/* What an entry means for the lists of a node. */
+typedef enum list_step {
+    STEP_NONE,        /* nothing: it belongs to a deeper list, or the parent is not there */
+    STEP_BEGIN,       /* a list with a first element */
+    STEP_BEGIN_EMPTY, /* a list that is null or empty */
+    STEP_CONTINUE,    /* one element more */
+    STEP_IMPOSSIBLE   /* one more of a list that is not there */
+} list_step;
+
+/* *is_open: the list begun last has elements; kept by the caller from entry to entry. */
+static inline list_step step_of(const nl_map_node *node, uint8_t repetition, uint8_t definition, bool *is_open)
+{
+    const bool has_element = definition >= node->element_definition;
+    if (repetition > node->element_repetition) return STEP_NONE;
+    if (repetition > node->slot_repetition) return *is_open && has_element ? STEP_CONTINUE : STEP_IMPOSSIBLE;
+    *is_open = has_element;
+    if (definition < node->slot_definition) return STEP_NONE;
+    return has_element ? STEP_BEGIN : STEP_BEGIN_EMPTY;
+}
+
 /* The list views, and how many elements there are. */
 static nl_status list_views(const assembly *a, const nl_map_node *node, nl_vector *vector, uint32_t *element_count)
 {
@@ -160,22 +185,22 @@ static nl_status list_views(const assembly *a, const nl_map_node *node, nl_vecto
     uint32_t slots = 0;
     uint32_t elements = 0;
     uint32_t valid = 0;
+    bool is_open = false;
     if (all.count > UINT32_MAX) return nl_parquet_corrupt(&part->cursor->source.place, "lists with more than 2^32 elements in a few rows");
     for (uint64_t i = 0; i < all.count; i++) {
-        const uint8_t definition = all.definition[i];
-        if (definition < node->slot_definition || all.repetition[i] > node->element_repetition) continue;
-        if (all.repetition[i] <= node->slot_repetition) {
+        const list_step step = step_of(node, all.repetition[i], all.definition[i], &is_open);
+        if (step == STEP_IMPOSSIBLE) return impossible_levels(part);
+        if (step == STEP_NONE) continue;
+        if (step != STEP_CONTINUE) {
             if (slots == vector->length) return leaves_disagree(part);
-            if (definition >= node->definition) {
+            if (all.definition[i] >= node->definition) {
                 nl_bit_set(bits, slots);
                 views[slots].offset = elements;
                 valid++;
             }
             slots++;
-        } else if (slots == 0) {
-            return leaves_disagree(part);
         }
-        if (definition < node->element_definition) continue;
+        if (step == STEP_BEGIN_EMPTY) continue;
         views[slots - 1].length++;
         elements++;
     }
@@ -195,17 +220,19 @@ static nl_status check_sibling(const nl_leaf_part *part, const nl_map_node *node
     uint32_t slots = 0;
     uint32_t length = 0;
     bool is_same = true;
+    bool is_open = false;
     for (uint64_t i = 0; i < all.count; i++) {
-        const uint8_t definition = all.definition[i];
-        if (definition < node->slot_definition || all.repetition[i] > node->element_repetition) continue;
-        if (all.repetition[i] <= node->slot_repetition) {
+        const list_step step = step_of(node, all.repetition[i], all.definition[i], &is_open);
+        if (step == STEP_IMPOSSIBLE) return impossible_levels(part);
+        if (step == STEP_NONE) continue;
+        if (step != STEP_CONTINUE) {
             if (slots == vector->length) return leaves_disagree(part);
             is_same &= slots == 0 || views[slots - 1].length == length;
-            is_same &= (definition >= node->definition) == !nl_vector_is_null(vector, slots);
+            is_same &= (all.definition[i] >= node->definition) == !nl_vector_is_null(vector, slots);
             slots++;
             length = 0;
         }
-        length += definition >= node->element_definition;
+        length += step != STEP_BEGIN_EMPTY;
     }
     is_same &= slots == vector->length && (slots == 0 || views[slots - 1].length == length);
     return is_same ? NULL : leaves_disagree(part);

@@ -116,7 +116,15 @@ static nl_status fetch_block(nl_page_source *source, uint64_t offset, uint64_t l
     uint64_t size = length;
     if (offset < source->fetch_end) size = NL_MAX(length, NL_MIN(source->block_bytes, source->fetch_end - offset));
     nl_buffer *block = source->block;
-    if (block == NULL || block->size_bytes < size) NL_TRY(nl_buffer_new(source->memory, (size_t)size, false, &block));
+    if (block == NULL || block->size_bytes < size) {
+        nl_status status = nl_buffer_new(source->memory, (size_t)size, false, &block);
+        if (status != NULL && size > length) { /* reading ahead is a luxury: a small budget gets what is needed */
+            nl_error_free(status);
+            size = length;
+            status = nl_buffer_new(source->memory, (size_t)size, false, &block);
+        }
+        NL_TRY(status);
+    }
     uint64_t have = 0; /* what the old block already holds is not fetched again */
     if (offset >= source->block_start && offset < source->block_start + source->block_length) {
         have = NL_MIN(source->block_start + source->block_length - offset, size);

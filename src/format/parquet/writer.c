@@ -13,6 +13,8 @@
 /* With a pool, this many rows wait before columns are encoded, so that a task is worth handing out. */
 #define PENDING_ROWS_MAX  (16u * NL_BATCH_ROWS)
 #define PENDING_BYTES_MAX (16u << 20)
+/* What ending the pages of a row group takes for a moment: compressors, and a page before and after. */
+#define HEADROOM_BYTES (20u << 20)
 /* A scarce budget does not lead to row groups below this. */
 #define EARLY_GROUP_BYTES_MIN (4u << 20)
 
@@ -275,7 +277,8 @@ static bool is_memory_scarce(const nl_parquet_writer *writer)
 {
     if (writer->memory == NULL) return false;
     const size_t limit = nl_memory_limit(writer->memory);
-    return nl_memory_used(writer->memory) > limit - limit / 4;
+    const size_t used = nl_memory_used(writer->memory);
+    return used > limit || limit - used < NL_MAX(limit / 4, (size_t)HEADROOM_BYTES);
 }
 
 static bool is_group_full(const nl_parquet_writer *writer)

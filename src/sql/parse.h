@@ -23,6 +23,7 @@ typedef struct nl_parser {
     uint32_t parameter_count;      /* of ?                */
     uint32_t parameter_mark_count; /* of ? and :name      */
     uint32_t pivot_depth;    /* above 0: FOR ends an expression's alias          */
+    uint32_t column_count;   /* columns named so far, outside of subqueries and lambda functions           */
     uint32_t open_count;     /* parentheses of expressions and calls around the cursor, within this query  */
     bool may_have_alias;     /* the expression at the cursor may be followed by an alias                   */
     bool is_in_cast;         /* a type inside CAST(… AS type)                                              */

@@ -184,7 +184,9 @@ static nl_status parse_lambda_body(nl_parser *p, uint32_t first, nl_ast_idents p
 {
     p->at++;
     nl_ast_expr *body = NULL;
+    uint32_t column_count = p->column_count;
     NL_TRY(nl_parse_expression(p, &body));
+    p->column_count = column_count;
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_LAMBDA, first);
     (*expr)->lambda.parameters = parameters;
     (*expr)->lambda.body = body;
@@ -349,6 +351,7 @@ static nl_status parse_named_operand(nl_parser *p, nl_ast_expr **expr)
     NL_TRY(parse_name_until(p, end, &name));
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_COLUMN, first);
     (*expr)->column = name;
+    p->column_count++;
     return NULL;
 }
 
@@ -366,6 +369,7 @@ static nl_status parse_current_word(nl_parser *p, nl_ast_expr **expr)
     *expr = nl_parser_new_expr(p, NL_AST_EXPR_COLUMN, p->at - 1);
     *part = (nl_ast_ident){nl_parser_token_text(p, p->at - 1), (*expr)->range, false};
     (*expr)->column = (nl_ast_name){.parts = part, .count = 1, .range = (*expr)->range};
+    p->column_count++;
     return NULL;
 }
 

@@ -589,6 +589,7 @@ nl_status nl_parse_query(nl_parser *p, nl_ast_query **query)
     uint32_t first = p->at;
     NL_TRY(nl_parser_enter(p));
     uint32_t open_count = p->open_count;
+    uint32_t column_count = p->column_count;
     bool may_have_alias = p->may_have_alias;
     p->open_count = 0;
     nl_ast_ctes ctes = {0};
@@ -596,6 +597,7 @@ nl_status nl_parse_query(nl_parser *p, nl_ast_query **query)
     NL_TRY(nl_parse_query_after(p, first, &ctes, NULL, query));
     NL_TRY(nl_parser_check_ctes(p, (*query)->range, &ctes));
     p->open_count = open_count;
+    p->column_count = column_count;
     p->may_have_alias = may_have_alias;
     nl_parser_leave(p);
     return NULL;

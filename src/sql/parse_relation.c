@@ -182,7 +182,11 @@ static nl_status parse_time_travel(nl_parser *p, nl_ast_time_travel **travel)
     nl_ast_time_travel *node = NL_NEW(p->arena, nl_ast_time_travel);
     node->is_timestamp = is_timestamp;
     if (is_timestamp) {
+        uint32_t column_count = p->column_count;
         NL_TRY(nl_parse_value(p, &node->timestamp));
+        if (p->column_count != column_count)
+            NL_TRY(NL_REFUSE(p, nl_parser_range(p, first), _LEGACY_ERROR_TEMP_0056,
+                             NL_P("reason", "timestamp expression cannot refer to any columns")));
     } else if (nl_parser_is(p, NL_T_INTEGER_VALUE)) {
         node->version = nl_parser_token_text(p, p->at++);
     } else {

@@ -176,6 +176,62 @@ static nl_status parse_transform(nl_parser *p, nl_ast_partition_field *field)
     return nl_parser_expect(p, NL_T_RIGHT_PAREN);
 }
 
+/* What a transform's argument is called in messages: a name with the quotes it needs, a constant as written. */
+static nl_str describe_argument(nl_parser *p, const nl_ast_transform_argument *argument)
+{
+    if (argument->constant) return nl_str_slice(p->text, argument->constant->range.start, argument->constant->range.stop);
+    nl_builder text;
+    nl_builder_init(&text, NL_SQL_TEXT_BYTES_MAX);
+    for (uint32_t i = 0; i < argument->column.count; i++) {
+        nl_str part = argument->column.parts[i].text;
+        bool is_plain = part.length > 0;
+        bool are_digits = true;
+        for (size_t j = 0; j < part.length; j++) {
+            char c = part.data[j];
+            bool is_digit = c >= '0' && c <= '9';
+            is_plain &= is_digit || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+            are_digits &= is_digit;
+        }
+        const char *quote = is_plain && !are_digits ? "" : "`";
+        nl_append_f(&text, "%s%s" NL_STR_FMT "%s", i ? "." : "", quote, NL_STR_ARG(part), quote);
+    }
+    nl_str copy = nl_arena_str(p->arena, nl_builder_str(&text));
+    nl_builder_fini(&text);
+    return copy;
+}
+
+static bool is_integer(const nl_ast_expr *constant)
+{
+    if (!constant || constant->kind != NL_AST_EXPR_LITERAL) return false;
+    nl_ast_literal_kind kind = constant->literal.kind;
+    return kind == NL_AST_LITERAL_SMALLINT || kind == NL_AST_LITERAL_INT || kind == NL_AST_LITERAL_BIGINT;
+}
+
+/* bucket(number, columns), years(column) and its kin; what other transforms take is not known here. */
+static nl_status check_transform(nl_parser *p, const nl_ast_partition_field *field)
+{
+    static const char *const of_one_column[] = {"years", "months", "days", "hours"};
+    nl_str name = field->transform.text;
+    bool is_bucket = nl_str_is(name, "bucket");
+    bool is_of_one_column = false;
+    for (size_t i = 0; i < NL_COUNT(of_one_column); i++) is_of_one_column |= nl_str_is(name, of_one_column[i]);
+    if (!is_bucket && !is_of_one_column) return NULL;
+    const nl_ast_transform_argument *arguments = field->arguments;
+    nl_str shown = nl_arena_f(p->arena, "`" NL_STR_FMT "`", NL_STR_ARG(name));
+    if (is_bucket && !is_integer(arguments[0].constant))
+        return NL_REFUSE(p, field->range, _LEGACY_ERROR_TEMP_0031, NL_P_STR("describe", describe_argument(p, &arguments[0])));
+    if (is_of_one_column && field->argument_count > 1)
+        return NL_REFUSE(p, field->range, INVALID_SQL_SYNTAX__TRANSFORM_WRONG_NUM_ARGS, NL_P_STR("transform", shown),
+                         NL_P("expectedNum", "1"),
+                         NL_P_STR("actualNum", nl_arena_f(p->arena, "%u", field->argument_count)));
+    for (uint32_t i = is_bucket; i < field->argument_count; i++) {
+        if (!arguments[i].constant) continue;
+        return NL_REFUSE(p, field->range, INVALID_SQL_SYNTAX__INVALID_COLUMN_REFERENCE, NL_P_STR("transform", shown),
+                         NL_P_STR("expr", describe_argument(p, &arguments[i])));
+    }
+    return NULL;
+}
+
 /* A column, a transform of one, or (where a table is created) a new column with its type. */
 nl_status nl_parse_partition_field(nl_parser *p, bool may_be_column, nl_ast_partition_field *field)
 {
@@ -200,6 +256,7 @@ static nl_status parse_partition_fields(nl_parser *p, nl_ast_partition_fields *f
     do {
         nl_ast_partition_field *field = NL_NEW(p->arena, nl_ast_partition_field);
         NL_TRY(nl_parse_partition_field(p, true, field));
+        NL_TRY(check_transform(p, field));
         nl_list_add(p->arena, &list, field);
     } while (nl_parser_take(p, NL_T_COMMA));
     *fields = (nl_ast_partition_fields){NL_FLATTEN(p, &list, nl_ast_partition_field), list.count};

@@ -113,6 +113,7 @@ void nl_print_string(nl_builder *out, nl_str text)
     nl_append_char(out, '\'');
     for (size_t i = 0; i < text.length; i++) {
         char c = text.data[i];
+        char next = i + 1 < text.length ? text.data[i + 1] : 'x';
         switch (c) {
         case '\'': nl_append_c(out, "\\'"); break;
         case '\\': nl_append_c(out, "\\\\"); break;
@@ -120,7 +121,7 @@ void nl_print_string(nl_builder *out, nl_str text)
         case '\r': nl_append_c(out, "\\r"); break;
         case '\t': nl_append_c(out, "\\t"); break;
         case '\b': nl_append_c(out, "\\b"); break;
-        case '\0': nl_append_c(out, "\\0"); break;
+        case '\0': nl_append_c(out, next >= '0' && next <= '7' ? "\\000" : "\\0"); break;
         case '\x1A': nl_append_c(out, "\\Z"); break;
         default: nl_append_char(out, c); break;
         }

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -40,6 +40,15 @@ asan: setup     ## unit tests and SQL files under AddressSanitizer and UBSan
 tsan: setup     ## unit tests and SQL files under ThreadSanitizer
 	@cmake --preset tsan > /dev/null && ninja -C build/tsan -j$(JOBS)
 	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan --output-on-failure -j$(JOBS)
+
+faults: build   ## every storage step of every kind of write failing in turn; memory refused
+	@build/debug/unit/fault_sweep
+
+crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000)
+	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)
+
+race: build     ## W processes x N appends to one table, and a bank (make race W=8 N=500)
+	@python3 tests/race/race.py build/debug/nilas --writers $(or $(W),8) --commits $(or $(N),50) --bank 50
 
 bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas

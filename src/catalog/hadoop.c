@@ -12,6 +12,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "catalog/metadata_cache.h"
 
 #define HINT_FILE      "version-hint.text"
 #define HINT_BYTES_MAX 64
@@ -20,6 +21,7 @@ typedef struct hadoop_catalog {
     nl_catalog base;
     nl_fs *fs;        /* counted */
     nl_str warehouse; /* owned; absolute, without a slash at its end */
+    nl_metadata_cache *cache; /* owned; or NULL */
 } hadoop_catalog;
 
 typedef struct hadoop_store {
@@ -27,6 +29,7 @@ typedef struct hadoop_store {
     nl_fs *fs;        /* counted */
     nl_str location;  /* owned */
     nl_str quoted;    /* owned: the table's name for "not found" */
+    nl_metadata_cache *cache; /* the catalog's, which outlives its tables */
 } hadoop_store;
 
 static hadoop_catalog *self_of(nl_catalog *catalog)
@@ -56,20 +59,22 @@ static nl_str version_path(nl_arena *arena, nl_str location, int64_t version, co
     return nl_arena_f(arena, NL_STR_FMT "/metadata/v%lld%s", NL_STR_ARG(location), (long long)version, suffix);
 }
 
-/* The file of a version in any of its three spellings; *path is empty when there is none. */
-static nl_status find_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t version, nl_str *path)
+static bool is_missing(nl_error *error)
+{
+    return nl_error_condition(error) == NL_COND_PATH_NOT_FOUND;
+}
+
+/* The file of a version in any of its three spellings; file->path is empty when there is none. */
+static nl_status find_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t version, nl_file_info *file)
 {
     static const char *const suffixes[] = {".metadata.json", ".gz.metadata.json", ".metadata.json.gz"};
-    *path = (nl_str){0};
     for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) {
-        const nl_str candidate = version_path(arena, location, version, suffixes[i]);
-        bool exists = false;
-        NL_TRY(nl_fs_exists(fs, candidate, &exists));
-        if (exists) {
-            *path = candidate;
-            return NULL;
-        }
+        nl_error *error = nl_fs_stat(fs, version_path(arena, location, version, suffixes[i]), file);
+        if (!error) return NULL;
+        if (!is_missing(error)) return error;
+        nl_error_free(error);
     }
+    *file = (nl_file_info){0};
     return NULL;
 }
 
@@ -85,11 +90,6 @@ static nl_status note_version(void *argument, const nl_file_info *info)
     return NULL;
 }
 
-static bool is_missing(nl_error *error)
-{
-    return nl_error_condition(error) == NL_COND_PATH_NOT_FOUND;
-}
-
 /* Where the search begins: the hint, or without one that can be read the highest file of the folder. 0: no table. */
 static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t *version)
 {
@@ -100,9 +100,9 @@ static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int6
         const bool is_number = nl_parse_int64(nl_str_trim((nl_str){(const char *)content->data, content->size_bytes}), version) && *version > 0;
         nl_buffer_release(content);
         if (is_number) {
-            nl_str path;
-            NL_TRY(find_version(fs, arena, location, *version, &path));
-            if (path.length) return NULL;
+            nl_file_info file;
+            NL_TRY(find_version(fs, arena, location, *version, &file));
+            if (file.path.length) return NULL;
         }
     }
     nl_error_free(error);
@@ -114,17 +114,17 @@ static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int6
     return NULL;
 }
 
-/* The newest metadata file; *path is empty when there is no table. */
-static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_str *path, int64_t *version)
+/* The newest metadata file; file->path is empty when there is no table. */
+static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, int64_t *version)
 {
-    *path = (nl_str){0};
+    *file = (nl_file_info){0};
     NL_TRY(first_version(fs, arena, location, version));
     if (*version == 0) return NULL;
-    NL_TRY(find_version(fs, arena, location, *version, path));
-    for (nl_str next = *path; next.length;) {
+    NL_TRY(find_version(fs, arena, location, *version, file));
+    for (nl_file_info next = *file; next.path.length;) {
         NL_TRY(find_version(fs, arena, location, *version + 1, &next));
-        if (next.length) {
-            *path = next;
+        if (next.path.length) {
+            *file = next;
             (*version)++;
         }
     }
@@ -135,11 +135,28 @@ static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_st
 
 static nl_status load_in(hadoop_store *self, nl_arena *arena, nl_memory *memory, const nl_table_metadata **metadata)
 {
-    nl_str path;
+    nl_file_info file;
     int64_t version;
-    NL_TRY(find_current(self->fs, arena, self->location, &path, &version));
-    if (path.length == 0) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
-    return nl_table_metadata_read(self->fs, path, memory, metadata);
+    NL_TRY(find_current(self->fs, arena, self->location, &file, &version));
+    if (file.path.length == 0) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    const nl_table_metadata *known = nl_metadata_cache_find(self->cache, &file);
+    if (known) {
+        *metadata = known;
+        return NULL;
+    }
+    NL_TRY(nl_table_metadata_read(self->fs, file.path, memory, metadata));
+    nl_metadata_cache_put(self->cache, &file, *metadata);
+    return NULL;
+}
+
+/* Our own version is kept too. Should somebody have replaced the file since (Java's rename on a local disk can), its size
+ * differs and nothing is kept. */
+static void remember_committed(hadoop_store *self, const nl_table_metadata *committed, size_t size_bytes)
+{
+    nl_file_info file;
+    nl_error *error = self->cache ? nl_fs_stat(self->fs, committed->metadata_file, &file) : NULL;
+    if (self->cache && !error && file.size_bytes == size_bytes) nl_metadata_cache_put(self->cache, &file, committed);
+    nl_error_free(error);
 }
 
 static nl_status hadoop_load(nl_table_store *base, nl_memory *memory, const nl_table_metadata **metadata)
@@ -179,16 +196,19 @@ static nl_status base_version(const nl_table_metadata *base, int64_t *version)
     return NULL;
 }
 
-static nl_status create_version(hadoop_store *self, nl_arena *arena, int64_t version, const nl_table_metadata *updated, nl_memory *memory, nl_str *path)
+static nl_status create_version(hadoop_store *self, nl_arena *arena, int64_t version, const nl_table_metadata *updated, nl_memory *memory, nl_str *path,
+                                size_t *size_bytes)
 {
     const bool is_gzip = nl_table_metadata_wants_gzip(updated);
     nl_buffer *content = NULL;
-    nl_str other;
+    nl_file_info other;
     *path = version_path(arena, self->location, version, is_gzip ? ".gz.metadata.json" : ".metadata.json");
     /* The same version under another spelling (the codec was changed between two commits) is a conflict too. */
     NL_TRY(find_version(self->fs, arena, self->location, version, &other));
-    if (other.length) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld already exists: " NL_STR_FMT, (long long)version, NL_STR_ARG(other));
+    if (other.path.length)
+        return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld already exists: " NL_STR_FMT, (long long)version, NL_STR_ARG(other.path));
     NL_TRY(nl_table_metadata_encode(updated, is_gzip, memory, &content));
+    *size_bytes = content->size_bytes;
     NL_CRASH_POINT("commit.before-swap");
     nl_status status = nl_fs_create_if_absent(self->fs, *path, (nl_bytes){content->data, content->size_bytes});
     nl_buffer_release(content);
@@ -204,15 +224,23 @@ static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_met
                          const nl_table_metadata **committed)
 {
     int64_t version, newest;
-    nl_str path, newest_path;
+    nl_str path;
+    nl_file_info newest_file;
+    size_t size_bytes = 0;
     NL_TRY(check_unchanged(self, base, updated));
     NL_TRY(base_version(base, &version));
-    NL_TRY(find_current(self->fs, arena, self->location, &newest_path, &newest));
+    NL_TRY(find_current(self->fs, arena, self->location, &newest_file, &newest));
     if (newest != version) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit changes based on stale table metadata");
-    NL_TRY(create_version(self, arena, version + 1, updated, memory, &path));
+    NL_TRY(create_version(self, arena, version + 1, updated, memory, &path, &size_bytes));
     write_hint(self, arena, version + 1);
     nl_delete_dropped_metadata_files(self->fs, base, updated);
-    return nl_table_metadata_with_file(updated, path, committed);
+    nl_error *error = nl_table_metadata_with_file(updated, path, committed);
+    if (error) { /* the commit stands, whatever comes of its description */
+        nl_error_set_kind(error, NL_KIND_UNKNOWN_STATE);
+        return error;
+    }
+    remember_committed(self, *committed, size_bytes);
+    return NULL;
 }
 
 static nl_status hadoop_swap(nl_table_store *base_store, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
@@ -245,6 +273,7 @@ static nl_status new_store(hadoop_catalog *self, const nl_identifier *identifier
     quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(identifier->name));
     made->base.ops = &store_ops;
     made->fs = nl_fs_retain(self->fs);
+    made->cache = self->cache;
     made->location = copy_text(location);
     made->quoted = copy_text(quoted);
     *store = &made->base;
@@ -501,6 +530,7 @@ static nl_status hadoop_rename_table(nl_catalog *catalog, const nl_identifier *f
 static void hadoop_free(nl_catalog *catalog)
 {
     hadoop_catalog *self = self_of(catalog);
+    nl_metadata_cache_free(self->cache);
     nl_fs_release(self->fs);
     free((void *)(uintptr_t)self->warehouse.data);
     nl_catalog_fini(catalog);
@@ -565,6 +595,7 @@ nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uin
         free(self);
         return status;
     }
+    self->cache = nl_metadata_cache_new();
     *catalog = &self->base;
     return NULL;
 }

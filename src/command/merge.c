@@ -475,6 +475,13 @@ static nl_status affected_files(merge *self, const nl_str **files, uint32_t *fil
     return nl_row_level_affected(&self->base, plan.joined, plan.file, files, file_count);
 }
 
+/* Without clauses for target rows nothing is rewritten or deleted in either mode: an append, as in Spark. The whole
+ * target still decides which source rows are new. */
+static bool has_only_inserts(const merge *self)
+{
+    return !self->has_matched && !self->has_by_source;
+}
+
 static nl_status merge_by_copy(merge *self)
 {
     nl_command *command = self->base.command;
@@ -485,8 +492,7 @@ static nl_status merge_by_copy(merge *self)
     const nl_expr *is_kept = NULL;
     const nl_type *row_type = self->base.target.row_type;
     NL_TRY(affected_files(self, &files, &file_count));
-    /* Without MATCHED clauses nothing is rewritten, but the whole target decides which source rows are new. */
-    const bool only_inserts = !self->has_matched && !self->has_by_source;
+    const bool only_inserts = has_only_inserts(self);
     NL_TRY(join_sides(self, !only_inserts, files, file_count, only_inserts ? NL_JOIN_RIGHT : self->has_insert ? NL_JOIN_FULL : NL_JOIN_LEFT, &plan));
     NL_TRY(choose_actions(self, &plan, &rows));
     NL_TRY(compare_action(self, &rows, only_inserts ? ">" : ">=", ACTION_KEEP, &is_kept));
@@ -496,7 +502,7 @@ static nl_status merge_by_copy(merge *self)
     for (uint32_t i = 0; i < plan.target_count; i++)
         names[i] = row_type->children[i].name;
     const nl_logical *output = nl_plan_project(command, nl_plan_filter(command, rows.plan, is_kept), values, names, plan.target_count);
-    return nl_row_level_replace(&self->base, output, files, file_count, NULL);
+    return only_inserts ? nl_row_level_append(&self->base, output) : nl_row_level_replace(&self->base, output, files, file_count, NULL);
 }
 
 /* 1 delete, 2 insert, 3 update, as the delta sink wants it. */
@@ -555,7 +561,7 @@ static nl_status run_merge(merge *self)
     }
     make_source_query(self);
     NL_TRY(nl_row_level_is_merge_on_read(&self->base, &self->is_merge_on_read));
-    return self->is_merge_on_read ? merge_by_position(self) : merge_by_copy(self);
+    return self->is_merge_on_read && !has_only_inserts(self) ? merge_by_position(self) : merge_by_copy(self);
 }
 
 nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement)

@@ -241,6 +241,16 @@ nl_status nl_row_level_replace(nl_row_level *self, const nl_logical *rows, const
     return nl_commit_files(self->command, &self->target, &operation, sink, &written);
 }
 
+nl_status nl_row_level_append(nl_row_level *self, const nl_logical *rows)
+{
+    nl_iceberg_sink *sink = NULL;
+    nl_written_files written;
+    nl_operation operation = {.kind = NL_OPERATION_APPEND, .data_sequence_number = NL_NONE};
+    const nl_write_options options = nl_write_options_of(self->command, NULL);
+    NL_TRY(nl_write_rows(self->command, &self->target, &options, rows, &sink, &written));
+    return nl_commit_files(self->command, &self->target, &operation, sink, &written);
+}
+
 static nl_status run_delta(nl_row_level *self, const nl_logical *rows, nl_iceberg_sink **sink, nl_written_files *written)
 {
     nl_command *command = self->command;

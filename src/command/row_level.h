@@ -36,6 +36,8 @@ NL_MUST_USE nl_status nl_row_level_all_files(nl_row_level *self, const nl_str **
 /* Copy-on-write's end: rows (of the table's type) take the place of the files. conflict_filter NULL: all rows. */
 NL_MUST_USE nl_status nl_row_level_replace(nl_row_level *self, const nl_logical *rows, const nl_str *files, uint32_t file_count,
                                            const nl_predicate *conflict_filter);
+/* The end of a statement that only adds rows. */
+NL_MUST_USE nl_status nl_row_level_append(nl_row_level *self, const nl_logical *rows);
 /* Merge-on-read's end: `rows` as nl_iceberg_delta_plan wants them. */
 NL_MUST_USE nl_status nl_row_level_delta(nl_row_level *self, const nl_logical *rows, const nl_predicate *conflict_filter, bool is_delete_command);
 

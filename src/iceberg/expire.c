@@ -5,6 +5,7 @@
 
 #include "base/calendar.h"
 #include "base/crash.h"
+#include "base/log.h"
 #include "iceberg/reachable.h"
 
 typedef struct expiry {
@@ -174,36 +175,37 @@ static nl_status list_removal(void *argument, nl_str path, int32_t tag)
     return NULL;
 }
 
-static nl_status remove_paths(nl_iceberg_table *table, const nl_str *paths, uint32_t count)
+/* The commit is done: what cannot be removed is an orphan from now on, and no failure of the procedure. */
+static void remove_paths(nl_iceberg_table *table, const nl_str *paths, uint32_t count)
 {
     uint64_t removed = 0;
-    return count ? nl_fs_remove_many(table->fs, paths, count, &removed) : NULL;
+    nl_error *error = count ? nl_fs_remove_many(table->fs, paths, count, &removed) : NULL;
+    if (!error) return;
+    nl_log(NL_LOG_WARN, "%llu of %u expired files were not removed: %s", (unsigned long long)(count - removed), count, nl_error_message(error));
+    nl_error_free(error);
 }
 
 static nl_status remove_content(cleanup *self, nl_expire_result *result)
 {
     removal_list list = {.paths = NL_NEW_ARRAY(self->arena, nl_str, nl_path_set_count(self->files))};
     NL_TRY(nl_path_set_each(self->files, list_removal, &list));
-    NL_TRY(remove_paths(self->table, list.paths, list.count));
+    remove_paths(self->table, list.paths, list.count);
     result->data_files = list.by_content[NL_CONTENT_DATA];
     result->position_delete_files = list.by_content[NL_CONTENT_POSITION_DELETES];
     result->equality_delete_files = list.by_content[NL_CONTENT_EQUALITY_DELETES];
     return NULL;
 }
 
-static nl_status remove_statistics(cleanup *self, const nl_table_metadata *before, const nl_table_metadata *after, nl_expire_result *result)
+static void remove_statistics(cleanup *self, const nl_table_metadata *before, const nl_table_metadata *after, nl_expire_result *result)
 {
-    for (uint32_t i = 0; i < before->statistics_count; i++) {
-        if (nl_table_snapshot(after, before->statistics[i].snapshot_id)) continue;
-        NL_TRY(nl_fs_remove(self->table->fs, before->statistics[i].path));
-        result->statistics_files++;
-    }
-    for (uint32_t i = 0; i < before->partition_statistics_count; i++) {
-        if (nl_table_snapshot(after, before->partition_statistics[i].snapshot_id)) continue;
-        NL_TRY(nl_fs_remove(self->table->fs, before->partition_statistics[i].path));
-        result->statistics_files++;
-    }
-    return NULL;
+    nl_str *paths = NL_NEW_ARRAY(self->arena, nl_str, before->statistics_count + before->partition_statistics_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < before->statistics_count; i++)
+        if (!nl_table_snapshot(after, before->statistics[i].snapshot_id)) paths[count++] = before->statistics[i].path;
+    for (uint32_t i = 0; i < before->partition_statistics_count; i++)
+        if (!nl_table_snapshot(after, before->partition_statistics[i].snapshot_id)) paths[count++] = before->partition_statistics[i].path;
+    remove_paths(self->table, paths, count);
+    result->statistics_files = count;
 }
 
 static nl_status clean_up(cleanup *self, const nl_table_metadata *before, const nl_table_metadata *after, nl_expire_result *result)
@@ -234,11 +236,12 @@ static nl_status clean_up(cleanup *self, const nl_table_metadata *before, const 
     if (nl_path_set_count(self->files) > 0) NL_TRY(nl_reachable_files(self->table, &kept, spare, self));
     NL_CRASH_POINT("expire.before-delete");
     NL_TRY(remove_content(self, result));
-    NL_TRY(remove_paths(self->table, manifests, dropped.count));
-    NL_TRY(remove_paths(self->table, lists, list_count));
+    remove_paths(self->table, manifests, dropped.count);
+    remove_paths(self->table, lists, list_count);
     result->manifests = dropped.count;
     result->manifest_lists = list_count;
-    return remove_statistics(self, before, after, result);
+    remove_statistics(self, before, after, result);
+    return NULL;
 }
 
 static nl_status check_options(const nl_table_metadata *base, const nl_expire_options *options)
@@ -261,7 +264,8 @@ nl_status nl_expire_snapshots(nl_iceberg_table *table, const nl_expire_options *
     if (!status) {
         const nl_table_metadata *after = nl_iceberg_table_metadata(table);
         cleanup cleaning = {.table = table, .arena = nl_arena_new(table->memory)};
-        status = clean_up(&cleaning, before, after, result);
+        status = nl_note_if(clean_up(&cleaning, before, after, result), NL_HERE,
+                            "the snapshots are expired; their files were not all removed, remove_orphan_files will find them");
         nl_arena_free(cleaning.arena);
         nl_table_metadata_release(after);
     }

@@ -131,9 +131,7 @@ static const char *operation_name(const nl_operation *operation)
     case NL_OPERATION_OVERWRITE:
         if (removes && !adds_data) return "delete";
         return adds_data && !removes ? "append" : "overwrite";
-    case NL_OPERATION_ROW_DELTA:
-        if (adds_data && !adds_deletes && operation->removed_count == 0) return "append";
-        return adds_deletes && !adds_data ? "delete" : "overwrite";
+    case NL_OPERATION_ROW_DELTA: return adds_deletes && !adds_data ? "delete" : "overwrite"; /* never "append": Java's BaseRowDelta */
     }
     return "overwrite";
 }

@@ -504,6 +504,12 @@ static void read_environment(void)
     process_fs = nl_fs_fault_new(nl_fs_local(), process_plan);
 }
 
+nl_fault_plan *nl_fault_process_plan(void)
+{
+    pthread_once(&process_once, read_environment);
+    return process_plan;
+}
+
 nl_fs *nl_fault_from_environment(nl_fs *fs)
 {
     pthread_once(&process_once, read_environment);
@@ -512,6 +518,11 @@ nl_fs *nl_fault_from_environment(nl_fs *fs)
     return nl_fs_retain(process_fs);
 }
 #else
+nl_fault_plan *nl_fault_process_plan(void)
+{
+    return NULL;
+}
+
 nl_fs *nl_fault_from_environment(nl_fs *fs)
 {
     return fs;

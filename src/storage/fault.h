@@ -44,3 +44,5 @@ uint64_t nl_fault_sweep_run(const nl_fault_sweep *sweep);
 
 /* Wraps fs (taken) into the plan of the environment's NILAS_FAULT when faults are compiled in and it is set. */
 nl_fs *nl_fault_from_environment(nl_fs *fs);
+/* That plan, for a test that arms single steps of it (nl_fault_plan_fail_step); NULL: none. Lives as long as the process. */
+nl_fault_plan *nl_fault_process_plan(void);

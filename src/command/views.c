@@ -36,13 +36,20 @@ static nl_status temporary_name(nl_command *command, const nl_ast_create_view *c
     return NULL;
 }
 
-/* Catalogs without a view store of their own: only the ones nilas itself provides keep views for the session's life. */
+/* Hadoop catalogs have no views. Only the catalogs that are there without any configuration keep them, for the session's
+ * life; one that the user configured under the name `local` is as any other. */
+static bool keeps_session_views(nl_command *command, nl_str catalog)
+{
+    if (nl_str_is(catalog, "spark_catalog")) return true;
+    return nl_str_is(catalog, "local") && !nl_session_get(command->session, NL_STR("spark.sql.catalog.local")).data;
+}
+
 static nl_status persistent_name(nl_command *command, const nl_str *parts, uint32_t part_count, nl_str *name)
 {
     nl_session_name resolved;
     bool exists = false;
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &resolved));
-    if (!nl_str_is(resolved.catalog_name, "local") && !nl_str_is(resolved.catalog_name, "spark_catalog"))
+    if (!keeps_session_views(command, resolved.catalog_name))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Creating a view is not supported by catalog: " NL_STR_FMT, NL_STR_ARG(resolved.catalog_name));
     NL_TRY(nl_catalog_table_exists(resolved.catalog, &resolved.identifier, &exists));
     if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &resolved)));

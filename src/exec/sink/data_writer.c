@@ -88,6 +88,7 @@ static nl_status parquet_options(nl_write_target *target, const nl_write_options
 {
     nl_parquet_write_options *out = &target->options;
     *out = nl_parquet_write_options_default();
+    out->writes_checksums = true; /* as parquet-mr: a flipped bit is noticed and is no wrong row */
     NL_TRY(nl_parquet_encoders_new(target->query->memory, &out->encoders)); /* shared by all open files */
     NL_TRY(nl_parquet_codec_find(chosen(given->codec, target->metadata, "write.parquet.compression-codec", "gzip"), &out->codec));
     const nl_str level = chosen(given->codec_level, target->metadata, "write.parquet.compression-level", "");

@@ -34,6 +34,12 @@ NL_MUST_USE nl_status nl_rows_add(nl_rows *rows, const nl_value *values);  /* on
 NL_MUST_USE nl_status nl_rows_add_text(nl_rows *rows, const nl_str *texts); /* all fields STRING; data NULL: null */
 void nl_command_set_kind(nl_command *command, nl_result_kind kind);
 
+/* The first row of a query and how many there are, counted to two: values has room for one per column, in the arena. */
+NL_MUST_USE nl_status nl_command_first_row(nl_command *command, const nl_logical *plan, nl_value *values, uint32_t *row_count);
+/* Parses command->text by the session's confs; runs a parsed statement. */
+NL_MUST_USE nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement);
+NL_MUST_USE nl_status nl_command_dispatch(nl_command *command, const nl_ast_statement *statement);
+
 /* Runs a query inside a command and hands every batch to the consumer. */
 NL_MUST_USE nl_status nl_command_optimize(nl_command *command, const nl_logical *plan, const nl_logical **optimized);
 
@@ -72,6 +78,7 @@ nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statem
 nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_execute_immediate(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statement);

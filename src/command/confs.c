@@ -57,6 +57,8 @@ nl_status nl_run_set_conf(nl_command *command, const nl_ast_statement *statement
     const nl_ast_set_conf *set = statement->set_conf;
     if (set->is_verbose) return list_known(command);
     if (!set->key.data) return list_all(command);
+    if (nl_session_find_variable(command->session, set->key))
+        return NL_RAISE(UNSUPPORTED_FEATURE__SET_VARIABLE_USING_SET, NL_P_STR("variableName", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(set->key))));
     if (set->value.data) {
         NL_TRY(nl_session_set(command->session, set->key, set->value));
         return one_row(command, set->key, set->value);

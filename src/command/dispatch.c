@@ -33,6 +33,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_COMMENT_ON] = nl_run_comment_on,
     [NL_AST_STATEMENT_DECLARE_VARIABLE] = nl_run_declare_variable,
     [NL_AST_STATEMENT_SET_VARIABLE] = nl_run_set_variable,
+    [NL_AST_STATEMENT_EXECUTE_IMMEDIATE] = nl_run_execute_immediate,
     [NL_AST_STATEMENT_CACHE] = nl_run_cache,
     [NL_AST_STATEMENT_UNCACHE] = nl_run_uncache,
     [NL_AST_STATEMENT_CLEAR_CACHE] = nl_run_clear_cache,
@@ -110,18 +111,28 @@ static void prepare(nl_command *command)
     command->query.batch_rows = NL_BATCH_ROWS;
 }
 
-static nl_status run(nl_command *command, nl_str text)
+nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement)
 {
-    NL_TRY(nl_substitute_variables(command->session, command->arena, text, &command->text));
     const nl_sql_options options = parser_options(command->session);
-    nl_ast_statement *statement = NULL;
-    NL_TRY(nl_sql_parse(command->arena, command->text, &options, &statement));
-    prepare(command);
+    return nl_sql_parse(command->arena, command->text, &options, statement);
+}
+
+nl_status nl_command_dispatch(nl_command *command, const nl_ast_statement *statement)
+{
     const nl_statement_handler handler = handlers[statement->kind];
     if (!handler)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s does not run this statement yet: " NL_STR_FMT, NILAS_VERSION,
                              NL_STR_ARG(first_words(command->arena, command->text)));
     return handler(command, statement);
+}
+
+static nl_status run(nl_command *command, nl_str text)
+{
+    nl_ast_statement *statement = NULL;
+    NL_TRY(nl_substitute_variables(command->session, command->arena, text, &command->text));
+    NL_TRY(nl_command_parse(command, &statement));
+    prepare(command);
+    return nl_command_dispatch(command, statement);
 }
 
 nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result)

@@ -1,7 +1,14 @@
-/* command/variables.c - DECLARE VARIABLE, SET VARIABLE and EXECUTE IMMEDIATE. */
-#include "command/command_private.h"
+/* command/variables.c - DECLARE VARIABLE, SET VARIABLE and SET of a variable by mistake. */
+#include "command/variables.h"
 
 #include "function/cast.h"
+#include "function/coercion.h"
+
+nl_status nl_variable_unresolved(nl_command *command, const nl_str *parts, uint32_t count)
+{
+    return NL_RAISE(UNRESOLVED_VARIABLE, NL_P_STR("variableName", nl_command_quoted(command, parts, count)),
+                    NL_P("searchPath", "`system`.`session`"));
+}
 
 /* v, session.v, system.session.v: the last part, or data NULL. */
 static nl_str variable_name(const nl_str *parts, uint32_t count)
@@ -11,22 +18,44 @@ static nl_str variable_name(const nl_str *parts, uint32_t count)
     return is_session ? parts[count - 1] : (nl_str){0};
 }
 
-static nl_status unresolved(nl_command *command, const nl_str *parts, uint32_t count)
+nl_status nl_variable_find(nl_command *command, const nl_ast_name *written, nl_str *name)
 {
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
-                         "[UNRESOLVED_VARIABLE] Cannot resolve variable " NL_STR_FMT " on search path `system`.`session`. SQLSTATE: 42883",
-                         NL_STR_ARG(nl_command_quoted(command, parts, count)));
+    const nl_str *parts;
+    uint32_t count;
+    NL_TRY(nl_command_name(command, written, &parts, &count));
+    *name = variable_name(parts, count);
+    if (name->data && nl_session_find_variable(command->session, *name)) return NULL;
+    return nl_command_at(command, nl_variable_unresolved(command, parts, count), written->range);
 }
 
-static nl_status value_of(nl_command *command, const nl_ast_expr *expr, const nl_type *type, nl_value *value)
+nl_status nl_variable_cast(nl_command *command, const nl_value *value, const nl_type *type, nl_value *cast)
 {
-    nl_value given;
-    NL_TRY(nl_analyze_constant(&command->context, expr, &given));
-    if (nl_type_equal(given.type, type)) {
-        *value = given;
-        return NULL;
-    }
-    return nl_cast_value(command->arena, &command->confs, NL_CAST_ANSI, &given, type, value);
+    *cast = *value;
+    if (nl_type_equal(value->type, type)) return NULL;
+    if (value->type->id != NL_TYPE_NULL && !nl_can_cast(value->type, type, true))
+        return NL_RAISE(DATATYPE_MISMATCH__CAST_WITHOUT_SUGGESTION, NL_P("sqlExpr", "\"variable\""),
+                        NL_P_STR("srcType", nl_arena_f(command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(command->arena, value->type)))),
+                        NL_P_STR("targetType", nl_arena_f(command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(command->arena, type)))));
+    return nl_cast_value(command->arena, &command->confs, NL_CAST_ANSI, value, type, cast);
+}
+
+/* ---- DECLARE ----------------------------------------------------------------------------------------------------- */
+
+/* A default is a constant: subqueries are refused by the name of the variable. */
+static nl_status default_of(nl_command *command, const nl_ast_declare_variable *declare, nl_str name, nl_value *value)
+{
+    const nl_expr *expr = NULL;
+    const nl_ast_expr *written = declare->default_value;
+    NL_TRY(nl_analyze_expr(&command->context, written, NULL, 0, &expr));
+    const nl_str sql = nl_str_slice(command->text, written->range.start, written->range.stop);
+    const nl_str quoted = nl_arena_f(command->arena, "`system`.`session`.`" NL_STR_FMT "`", NL_STR_ARG(name));
+    if (nl_expr_has(expr, NL_EXPR_SUBQUERY))
+        return NL_RAISE(INVALID_DEFAULT_VALUE__SUBQUERY_EXPRESSION, NL_P("statement", "DECLARE VARIABLE"), NL_P_STR("colName", quoted),
+                        NL_P_STR("defaultValue", sql));
+    if (!nl_expr_is_constant(expr))
+        return NL_RAISE(INVALID_DEFAULT_VALUE__NOT_CONSTANT, NL_P("statement", "DECLARE VARIABLE"), NL_P_STR("colName", quoted),
+                        NL_P_STR("defaultValue", sql));
+    return nl_expr_evaluate(command->arena, expr, &command->confs, command->text, value);
 }
 
 nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *statement)
@@ -35,39 +64,89 @@ nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *s
     const nl_str *parts;
     uint32_t count;
     const nl_type *type = NULL;
-    nl_value value;
     NL_TRY(nl_command_name(command, &declare->name, &parts, &count));
     const nl_str name = variable_name(parts, count);
-    if (!name.data) return unresolved(command, parts, count);
+    if (!name.data) return nl_variable_unresolved(command, parts, count);
     if (declare->type) NL_TRY(nl_ast_type_to_type(command->arena, declare->type, &type));
-    if (!declare->default_value) {
-        value = nl_value_null(type ? type : nl_type_of(NL_TYPE_NULL));
-    } else if (type) {
-        NL_TRY(value_of(command, declare->default_value, type, &value));
-    } else {
-        NL_TRY(nl_analyze_constant(&command->context, declare->default_value, &value));
-    }
+    nl_value value = nl_value_null(type ? type : nl_type_of(NL_TYPE_NULL));
+    if (declare->default_value) NL_TRY(default_of(command, declare, name, &value));
+    if (declare->default_value && type) NL_TRY(nl_variable_cast(command, &value, type, &value));
     return nl_session_put_variable(command->session, name, &value, &value, declare->is_replace);
 }
 
-static nl_status set_one(nl_command *command, const nl_ast_assignment *assignment)
+/* ---- SET VARIABLE ------------------------------------------------------------------------------------------------ */
+
+static bool is_default(const nl_ast_expr *value)
 {
-    const nl_str *parts;
-    uint32_t count;
-    nl_value value;
-    NL_TRY(nl_command_name(command, &assignment->target, &parts, &count));
-    const nl_str name = variable_name(parts, count);
-    const nl_value *held = name.data ? nl_session_find_variable(command->session, name) : NULL;
-    if (!held) return unresolved(command, parts, count);
-    NL_TRY(value_of(command, assignment->value, held->type, &value));
-    return nl_session_put_variable(command->session, name, &value, NULL, true);
+    return value->kind == NL_AST_EXPR_COLUMN && value->column.count == 1 && !value->column.parts[0].is_quoted &&
+           nl_str_is_nocase(value->column.parts[0].text, "default");
+}
+
+nl_status nl_variables_find(nl_command *command, const nl_ast_name *written, uint32_t count, nl_str *names)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        NL_TRY(nl_variable_find(command, &written[i], &names[i]));
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(names[i], names[j]))
+                return NL_RAISE(DUPLICATE_ASSIGNMENTS, NL_P_STR("nameList", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(names[j]))));
+    }
+    return NULL;
+}
+
+nl_status nl_variables_assign(nl_command *command, const nl_str *names, uint32_t count, const nl_logical *plan)
+{
+    if (plan->column_count != count)
+        return NL_RAISE(ASSIGNMENT_ARITY_MISMATCH, NL_P_INT("numTarget", count), NL_P_INT("numExpr", plan->column_count));
+    nl_value *values = NL_NEW_ARRAY(command->arena, nl_value, count + 1);
+    uint32_t row_count = 0;
+    NL_TRY(nl_command_first_row(command, plan, values, &row_count));
+    if (row_count > 1) return NL_RAISE(ROW_SUBQUERY_TOO_MANY_ROWS);
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_type *type = nl_session_find_variable(command->session, names[i])->type;
+        if (row_count == 0) values[i] = nl_value_null(type);
+        NL_TRY(nl_variable_cast(command, &values[i], type, &values[i]));
+    }
+    for (uint32_t i = 0; i < count; i++) NL_TRY(nl_session_put_variable(command->session, names[i], &values[i], NULL, true));
+    return NULL;
+}
+
+/* SET VAR a = b, b = a: one row of all the values, made before any is stored. */
+static nl_status set_each(nl_command *command, const nl_ast_assignments *assignments)
+{
+    const uint32_t count = assignments->count;
+    nl_ast_name *written = NL_NEW_ARRAY(command->arena, nl_ast_name, count + 1);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + 1);
+    nl_ast_select select = {.items.items = NL_NEW_ARRAY(command->arena, nl_ast_expr *, count + 1)};
+    nl_str *selected = NL_NEW_ARRAY(command->arena, nl_str, count + 1);
+    for (uint32_t i = 0; i < count; i++) written[i] = assignments->items[i].target;
+    NL_TRY(nl_variables_find(command, written, count, names));
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_default(assignments->items[i].value)) continue;
+        select.items.items[select.items.count] = assignments->items[i].value;
+        selected[select.items.count++] = names[i];
+    }
+    if (select.items.count > 0) {
+        const nl_ast_term term = {.kind = NL_AST_TERM_SELECT, .select = &select};
+        const nl_ast_query query = {.body = NL_UNCONST(&term)};
+        const nl_logical *plan = NULL;
+        NL_TRY(nl_analyze_query(&command->context, &query, &plan));
+        NL_TRY(nl_variables_assign(command, selected, select.items.count, plan));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_default(assignments->items[i].value)) continue;
+        const nl_value value = nl_value_copy(command->arena, nl_session_variable_default(command->session, names[i]));
+        NL_TRY(nl_session_put_variable(command->session, names[i], &value, NULL, true));
+    }
+    return NULL;
 }
 
 nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_set_variable *set = statement->set_variable;
-    if (set->query) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas %s does not set variables from a query yet", NILAS_VERSION);
-    for (uint32_t i = 0; i < set->assignments.count; i++)
-        NL_TRY(set_one(command, &set->assignments.items[i]));
-    return NULL;
+    if (!set->query) return set_each(command, &set->assignments);
+    const nl_logical *plan = NULL;
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, set->targets.count + 1);
+    NL_TRY(nl_variables_find(command, set->targets.items, set->targets.count, names));
+    NL_TRY(nl_analyze_query(&command->context, set->query, &plan));
+    return nl_variables_assign(command, names, set->targets.count, plan);
 }

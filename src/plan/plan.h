@@ -45,7 +45,7 @@ typedef struct nl_plan_context {
     nl_column_id next_column_id;     /* starts at 1 */
     bool is_case_sensitive;          /* spark.sql.caseSensitive */
     const nl_value *parameters;      /* `?` and `:name`; or NULL */
-    const nl_str *parameter_names;   /* of named ones; or NULL */
+    const nl_str *parameter_names;   /* data NULL: a positional one; NULL: all are */
     uint32_t parameter_count;
     uint32_t depth;
     /* Constant evaluation: exec's nl_expr_evaluate (plan cannot include exec). */

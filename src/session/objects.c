@@ -130,6 +130,12 @@ const nl_value *nl_session_find_variable(const nl_session *session, nl_str name)
     return at == UINT32_MAX ? NULL : &session->variables[at].value;
 }
 
+const nl_value *nl_session_variable_default(const nl_session *session, nl_str name)
+{
+    const uint32_t at = find_variable(session, name);
+    return at == UINT32_MAX ? NULL : &session->variables[at].default_value;
+}
+
 bool nl_session_drop_variable(nl_session *session, nl_str name)
 {
     const uint32_t at = find_variable(session, name);

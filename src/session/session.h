@@ -85,6 +85,7 @@ const nl_temp_view *nl_session_view_at(const nl_session *session, uint32_t i); /
 /* Session variables (DECLARE VARIABLE). default_value NULL: the one it has stays. */
 NL_MUST_USE nl_status nl_session_put_variable(nl_session *session, nl_str name, const nl_value *value, const nl_value *default_value, bool is_replace);
 const nl_value *nl_session_find_variable(const nl_session *session, nl_str name);
+const nl_value *nl_session_variable_default(const nl_session *session, nl_str name); /* NULL: no such variable */
 bool nl_session_drop_variable(nl_session *session, nl_str name);
 
 /* What statements share. */

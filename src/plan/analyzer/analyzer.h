@@ -153,6 +153,7 @@ NL_MUST_USE nl_status nl_resolve_expr(nl_scope *scope, const nl_ast_expr *ast, c
 NL_MUST_USE nl_status nl_resolve_exprs(nl_scope *scope, const nl_ast_exprs *list, const nl_expr *const **result);
 NL_MUST_USE nl_status nl_resolve_literal(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_make_literal(nl_scope *scope, const nl_value *value, nl_span span, const nl_expr **result);
+nl_str nl_literal_sql(nl_scope *scope, const nl_value *value); /* as Spark writes it in SQL: strings quoted */
 NL_MUST_USE nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *const *fields, uint32_t count, bool is_row,
                                         const nl_expr **result);
 /* The values of (a, b) in front of IN, not made into a struct. */
@@ -190,6 +191,11 @@ NL_MUST_USE nl_status nl_make_generator(nl_scope *scope, nl_str name, const nl_e
 const nl_logical *nl_generator_plan(nl_arena *arena, const nl_select_generator *generator, const nl_logical *child);
 /* The columns of enclosing queries that the plan mentions (const nl_expr *, one per column). */
 void nl_plan_outer_columns(nl_arena *arena, const nl_logical *plan, nl_list *found);
+
+/* Does one of them hold a string where the other holds something else? */
+bool nl_types_mix_strings(const nl_type *a, const nl_type *b);
+/* The common type without making strings into other types, as VALUES and UNPIVOT want it; NULL: there is none. */
+const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_type *b);
 
 /* ---- SELECT (items.c, group.c, select.c, order.c) ---- */
 void nl_items_add(nl_arena *arena, nl_items *items, nl_item item);

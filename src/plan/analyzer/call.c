@@ -284,20 +284,43 @@ static nl_status make_aggregate(call *c, nl_expr_kind kind, const nl_expr **resu
     return NULL;
 }
 
+static bool find_aggregate(void *context, const nl_expr *expr)
+{
+    if (expr->kind != NL_EXPR_AGGREGATE && expr->kind != NL_EXPR_WINDOW) return true;
+    *(const nl_expr **)context = expr;
+    return false;
+}
+
 static nl_status filter_clause(call *c)
 {
     const nl_ast_expr *filter = c->ast->call.filter;
     if (!filter) return NULL;
-    const nl_clause before = c->scope->clause;
-    c->scope->clause = NL_CLAUSE_OTHER;
-    nl_status status = nl_resolve_condition(c->scope, filter, &c->filter);
-    c->scope->clause = before;
-    return status;
+    nl_scope *scope = c->scope;
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_clause before = scope->clause;
+    const uint32_t depth = scope->aggregate_depth;
+    scope->clause = NL_CLAUSE_OTHER;
+    scope->aggregate_depth = 0; /* an aggregate in here has a condition of its own */
+    nl_status status = nl_resolve_expr(scope, filter, &c->filter);
+    scope->clause = before;
+    scope->aggregate_depth = depth;
+    NL_TRY(status);
+    const nl_str shown = nl_quote_expr(arena, c->filter);
+    if (c->filter->type->id != NL_TYPE_BOOLEAN) return NL_RAISE(INVALID_AGGREGATE_FILTER__NOT_BOOLEAN, NL_P_STR("filterExpr", shown));
+    const nl_expr *inside = NULL;
+    nl_expr_walk(c->filter, find_aggregate, (void *)&inside);
+    if (inside && inside->kind == NL_EXPR_AGGREGATE)
+        return NL_RAISE(INVALID_AGGREGATE_FILTER__CONTAINS_AGGREGATE, NL_P_STR("filterExpr", shown), NL_P_STR("aggExpr", nl_quote_expr(arena, inside)));
+    if (inside)
+        return NL_RAISE(INVALID_AGGREGATE_FILTER__CONTAINS_WINDOW_FUNCTION, NL_P_STR("filterExpr", shown),
+                        NL_P_STR("windowExpr", nl_quote_expr(arena, inside)));
+    if (!nl_expr_is_deterministic(c->filter)) return NL_RAISE(INVALID_AGGREGATE_FILTER__NON_DETERMINISTIC, NL_P_STR("filterExpr", shown));
+    return NULL;
 }
 
 static nl_status refuse_clause(nl_scope *scope)
 {
-    if (scope->clause == NL_CLAUSE_JOIN || scope->clause == NL_CLAUSE_VALUES)
+    if (scope->clause == NL_CLAUSE_JOIN)
         return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P("invalidExprSqls", "an aggregate function"));
     return NULL;
 }
@@ -377,6 +400,8 @@ static nl_status raise_generator(call *c)
     NL_TRY(plain_arguments(c));
     const nl_value one = nl_value_int(nl_type_int(), 1);
     const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_literal(arena, &one), nl_pretty_call(c->scope, c->name, c->args, c->arg_count));
+    if (c->scope->clause == NL_CLAUSE_VALUES)
+        return NL_RAISE(INVALID_INLINE_TABLE__CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE, NL_P_STR("expr", nl_quote_expr(arena, shown)));
     if (c->scope->clause == NL_CLAUSE_SELECT)
         return NL_RAISE(UNSUPPORTED_GENERATOR__NESTED_IN_EXPRESSIONS, NL_P_STR("expression", nl_quote_expr(arena, shown)));
     return NL_RAISE(UNSUPPORTED_GENERATOR__OUTSIDE_SELECT, NL_P_STR("plan", nl_quote_expr(arena, shown)));

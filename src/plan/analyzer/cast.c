@@ -42,15 +42,15 @@ nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *typ
     const nl_str sql = nl_type_sql(arena, type);
     const nl_pretty *const parts[] = {nl_expr_pretty(arena, input)};
     const char *word = mode == NL_CAST_TRY ? "TRY_CAST" : "CAST";
-    const nl_pretty *pretty =
-        nl_pretty_parts(arena, nl_arena_f(arena, "%s(\1 AS " NL_STR_FMT ")", word, NL_STR_ARG(sql)), parts, 1);
+    const bool is_nested = type->id == NL_TYPE_ARRAY || type->id == NL_TYPE_MAP || type->id == NL_TYPE_STRUCT;
+    const nl_pretty *pretty = /* Spark rebuilds casts to nested types and forgets on the way that they were written */
+        is_nested ? parts[0] : nl_pretty_parts(arena, nl_arena_f(arena, "%s(\1 AS " NL_STR_FMT ")", word, NL_STR_ARG(sql)), parts, 1);
     const nl_expr *shown = nl_expr_with_pretty(arena, input, pretty);
     const bool is_ansi = nl_scope_confs(scope)->is_ansi || mode == NL_CAST_TRY;
     if (input->type->id != NL_TYPE_NULL && !nl_can_cast(input->type, type, is_ansi))
         return raise_cast(scope, shown, input->type, type);
     const nl_expr *cast = nl_expr_cast(arena, input, type, mode);
-    const bool is_null = input->kind == NL_EXPR_LITERAL && input->value.is_null;
-    *result = nl_expr_with_pretty(arena, cast, is_null ? parts[0] : pretty);
+    *result = nl_expr_with_pretty(arena, cast, pretty);
     return NULL;
 }
 

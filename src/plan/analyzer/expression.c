@@ -164,6 +164,31 @@ static bool is_small_integer(const nl_type *type)
     return type->id == NL_TYPE_INT || type->id == NL_TYPE_SMALLINT || type->id == NL_TYPE_TINYINT;
 }
 
+/* With the string first, Spark blames the date behind it. */
+static nl_status raise_date_add(nl_scope *scope, const nl_expr *date, const nl_expr *days)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *shown = named(arena, date, pretty2(arena, NL_STR("date_add(\1, \1)"), date, days));
+    return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
+                    NL_P("paramIndex", "second"), NL_P("requiredType", "(\"INT\" or \"SMALLINT\" or \"TINYINT\")"),
+                    NL_P_STR("inputSql", nl_quote_expr(arena, days)), NL_P_STR("inputType", nl_quote_type(arena, days->type)));
+}
+
+/* A string beside a date or a timestamp: subtracted, it is one too; added, it is no number of days. */
+static nl_status resolve_date_and_string(nl_scope *scope, bool is_add, const nl_expr *left, const nl_expr *right, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const bool is_left_text = left->type->id == NL_TYPE_STRING;
+    const nl_expr *date = is_left_text ? right : left;
+    const nl_expr *text = is_left_text ? left : right;
+    if (text->type->id != NL_TYPE_STRING || !is_date_time(date->type)) return NULL;
+    if (is_add) return date->type->id == NL_TYPE_DATE ? raise_date_add(scope, left, right) : NULL;
+    const nl_expr *cast = nl_expr_cast(arena, text, date->type, nl_scope_cast_mode(scope));
+    NL_TRY(operator_call(scope, "-", is_left_text ? cast : left, is_left_text ? right : cast, result));
+    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 - \1)"), left, right));
+    return NULL;
+}
+
 /* Spark turns date and time arithmetic into functions of other names; the printed names follow. */
 static nl_status resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right,
                                          const nl_expr **result)
@@ -172,6 +197,8 @@ static nl_status resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, c
     *result = NULL;
     const bool is_add = op == NL_AST_BINARY_ADD;
     if (!is_add && op != NL_AST_BINARY_SUBTRACT) return NULL;
+    NL_TRY(resolve_date_and_string(scope, is_add, left, right, result));
+    if (*result) return NULL;
     if (is_add && (is_date_time(right->type)) && (is_interval(left->type) || is_small_integer(left->type))) {
         const nl_expr *swap = left;
         left = right;
@@ -192,6 +219,23 @@ static nl_status resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, c
     return NULL;
 }
 
+static bool is_comparison(nl_ast_binary_op op)
+{
+    return op == NL_AST_BINARY_EQ || op == NL_AST_BINARY_NEQ || op == NL_AST_BINARY_NULL_SAFE_EQ || op == NL_AST_BINARY_LT ||
+           op == NL_AST_BINARY_LTE || op == NL_AST_BINARY_GT || op == NL_AST_BINARY_GTE;
+}
+
+/* 1 = '1' casts the string, array(1) = array('1') does not. */
+static nl_status check_nested_operands(nl_scope *scope, const char *name, const nl_expr *left, const nl_expr *right)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const bool is_nested = left->type->child_count > 0 && left->type->id == right->type->id;
+    if (!is_nested || !nl_types_mix_strings(left->type, right->type)) return NULL;
+    const nl_expr *shown = named(arena, left, pretty2(arena, nl_arena_f(arena, "(\1 %s \1)", name), left, right));
+    return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
+                    NL_P_STR("left", nl_quote_type(arena, left->type)), NL_P_STR("right", nl_quote_type(arena, right->type)));
+}
+
 static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -208,6 +252,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
         return NULL;
     }
     const char *name = operator_name(op);
+    if (is_comparison(op)) NL_TRY(check_nested_operands(scope, name, left, right));
     NL_TRY(operator_call(scope, name, left, right, result));
     if (op == NL_AST_BINARY_MULTIPLY && is_interval(right->type)) { /* the interval prints first */
         const nl_expr *swap = left;
@@ -220,12 +265,14 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     return NULL;
 }
 
-/* -1 is a literal, as in Spark's grammar. */
-static bool is_negative_number(const nl_ast_expr *ast)
+/* -1 is a literal, as in Spark's grammar; -(1) and -(-1) are calls, which may overflow. */
+static bool is_negative_number(const nl_scope *scope, const nl_ast_expr *ast)
 {
     if (ast->unary.op != NL_AST_UNARY_MINUS || ast->unary.input->kind != NL_AST_EXPR_LITERAL) return false;
     const nl_str text = ast->unary.input->literal.text;
-    if (text.length > 0 && text.data[0] == '-') return false; /* -(-1) is a call, which may overflow */
+    if (text.length > 0 && text.data[0] == '-') return false;
+    const nl_str written = nl_str_slice(scope->env->text, ast->range.start, ast->range.stop);
+    if (nl_str_find_char(written, '(', 0) != NL_NOT_FOUND) return false;
     const nl_ast_literal_kind kind = ast->unary.input->literal.kind;
     return kind >= NL_AST_LITERAL_TINYINT && kind <= NL_AST_LITERAL_DECIMAL;
 }
@@ -242,7 +289,7 @@ static nl_status resolve_negative_number(nl_scope *scope, const nl_ast_expr *ast
 
 static nl_status resolve_unary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
-    if (is_negative_number(ast)) return resolve_negative_number(scope, ast, result);
+    if (is_negative_number(scope, ast)) return resolve_negative_number(scope, ast, result);
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *input = NULL;
     NL_TRY(nl_resolve_expr(scope, ast->unary.input, &input));
@@ -537,7 +584,13 @@ static nl_status resolve_parameter(nl_scope *scope, const nl_ast_expr *ast, cons
 {
     const nl_value *value = NULL;
     NL_TRY(nl_parameter_value(scope, ast, &value));
-    return nl_make_literal(scope, value, nl_span_of(ast->range), result);
+    NL_TRY(nl_make_literal(scope, value, nl_span_of(ast->range), result));
+    const nl_plan_context *context = scope->env->context;
+    const bool is_positional = !ast->parameter.name.text.data && context->parameter_names;
+    const nl_str alias = is_positional ? context->parameter_names[ast->parameter.index] : (nl_str){0};
+    if (alias.data) /* USING 1 AS a for a `?`: the alias comes along */
+        *result = nl_expr_with_pretty(context->arena, *result, nl_pretty_text(context->arena, alias));
+    return NULL;
 }
 
 static nl_status misplaced(const nl_ast_expr *ast)
@@ -653,7 +706,7 @@ nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_v
 {
     const nl_plan_context *context = scope->env->context;
     const nl_ast_ident *name = &ast->parameter.name;
-    if (!name->text.data && ast->parameter.index < context->parameter_count && !context->parameter_names) {
+    if (!name->text.data && ast->parameter.index < context->parameter_count) {
         *value = &context->parameters[ast->parameter.index];
         return NULL;
     }
@@ -670,11 +723,7 @@ nl_status nl_resolve_condition(nl_scope *scope, const nl_ast_expr *ast, const nl
 {
     nl_arena *arena = nl_scope_arena(scope);
     NL_TRY(nl_resolve_expr(scope, ast, result));
-    const nl_expr *condition = *result;
-    if (as_boolean(scope, &condition) && (*result)->type->id != NL_TYPE_STRING) {
-        *result = condition;
-        return NULL;
-    }
+    if ((*result)->type->id == NL_TYPE_BOOLEAN) return NULL; /* nothing is cast here, not even NULL */
     nl_status status;
     if (scope->clause == NL_CLAUSE_JOIN)
         status = NL_RAISE(JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE, NL_P_STR("joinCondition", nl_quote_expr(arena, *result)),

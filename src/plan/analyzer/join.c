@@ -229,7 +229,9 @@ static nl_status lateral_generator(joining *j, const nl_logical **plan)
 
 static nl_status lateral_join(joining *j, const nl_logical **plan)
 {
-    if (is_generator_call(j->relation->join.right)) return lateral_generator(j, plan);
+    /* With a condition an outer join keeps rows whose every output fails it: that is no mere GENERATE. */
+    const bool is_conditional = j->kind == NL_JOIN_LEFT && j->relation->join.on;
+    if (!is_conditional && is_generator_call(j->relation->join.right)) return lateral_generator(j, plan);
     nl_scope left;
     nl_scope_over(&left, j->env, j->outer, j->left, NL_CLAUSE_OTHER);
     NL_TRY(nl_analyze_relation(j->env, &left, j->relation->join.right, &j->right));

@@ -1,6 +1,7 @@
 /* Literals: typed values and the text Spark prints for them. */
 #include "plan/analyzer/analyzer.h"
 
+#include "base/limits.h"
 #include "base/number.h"
 
 #define MICROS_PER_HOUR   3600000000ll
@@ -82,6 +83,38 @@ static nl_str literal_text(nl_scope *scope, const nl_value *value)
         break;
     }
     return value_text(arena, value, NL_TEXT_CAST, zone);
+}
+
+/* Spark's Literal.sql, strings quoted and collections written out: what variablereference(…) shows. */
+static void append_sql(nl_scope *scope, const nl_value *value, uint32_t depth, nl_builder *out)
+{
+    const bool is_nested = depth < NL_TYPE_DEPTH_MAX && (value->type->id == NL_TYPE_ARRAY || value->type->id == NL_TYPE_STRUCT);
+    if (!value->is_null && value->type->id == NL_TYPE_STRING) {
+        nl_append_f(out, "'" NL_STR_FMT "'", NL_STR_ARG(value->text));
+        return;
+    }
+    if (value->is_null || !is_nested) {
+        nl_append(out, literal_text(scope, value));
+        return;
+    }
+    const bool is_struct = value->type->id == NL_TYPE_STRUCT;
+    nl_append_c(out, is_struct ? "NAMED_STRUCT(" : "ARRAY(");
+    for (uint32_t i = 0; i < value->list.count; i++) {
+        if (i) nl_append_c(out, ", ");
+        if (is_struct) nl_append_f(out, "'" NL_STR_FMT "', ", NL_STR_ARG(value->type->children[i].name));
+        append_sql(scope, &value->list.items[i], depth + 1, out);
+    }
+    nl_append_char(out, ')');
+}
+
+nl_str nl_literal_sql(nl_scope *scope, const nl_value *value)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
+    append_sql(scope, value, 0, &out);
+    const nl_str text = nl_arena_str(nl_scope_arena(scope), nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
 }
 
 /* ---- typed text: DATE '…', TIMESTAMP '…' ---- */

@@ -22,7 +22,7 @@ static nl_status limit_value(nl_scope *scope, const char *name, const nl_ast_exp
     const nl_value *value = NULL;
     NL_TRY(nl_resolve_expr(scope, ast, &expr));
     const nl_str shown = nl_quote_expr(arena, expr);
-    if (!nl_expr_is_constant(expr))
+    if (!nl_expr_is_constant(expr) || ast->kind == NL_AST_EXPR_COLUMN) /* a session variable is not foldable for Spark */
         return at(scope, NL_RAISE(INVALID_LIMIT_LIKE_EXPRESSION__IS_UNFOLDABLE, NL_P("name", name), NL_P_STR("expr", shown)), ast);
     if (!nl_type_is_integral(expr->type) || expr->type->id == NL_TYPE_BIGINT)
         return at(scope, NL_RAISE(INVALID_LIMIT_LIKE_EXPRESSION__DATA_TYPE, NL_P("name", name), NL_P_STR("expr", shown),

@@ -63,6 +63,10 @@ static nl_status pipe_extend(piping *p, const nl_logical **plan)
 {
     nl_ast_select select = {0};
     NL_TRY(refuse_aggregates(p, &p->pipe->exprs, "EXTEND"));
+    for (uint32_t i = 0; i < p->pipe->exprs.count; i++)
+        if (p->pipe->exprs.items[i]->kind == NL_AST_EXPR_STAR)
+            return nl_sql_at(NL_RAISE(INVALID_USAGE_OF_STAR_OR_REGEX, NL_P("elem", "'*'"), NL_P("prettyName", "expression `pipeexpression`")),
+                             p->env.text, p->pipe->exprs.items[i]->range, false);
     add_expr(p->env.context->arena, &select.items, star(p));
     for (uint32_t i = 0; i < p->pipe->exprs.count; i++) add_expr(p->env.context->arena, &select.items, p->pipe->exprs.items[i]);
     select.windows = p->pipe->windows;
@@ -131,16 +135,88 @@ static nl_status pipe_where(piping *p, const nl_logical **plan)
     return NULL;
 }
 
+static nl_status refuse_case(piping *p, const char *what)
+{
+    return nl_sql_at(NL_RAISE(UNSUPPORTED_FEATURE__PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE, NL_P("case", what)), p->env.text,
+                     p->pipe->operator_range, false);
+}
+
+/* Plain expressions only: no sets, no ALL. */
+static nl_status check_groups(piping *p, const nl_ast_group_by *group_by)
+{
+    if (group_by->suffix == NL_AST_GROUP_WITH_ROLLUP) return refuse_case(p, "GROUP BY ROLLUP");
+    if (group_by->suffix == NL_AST_GROUP_WITH_CUBE) return refuse_case(p, "GROUP BY CUBE");
+    if (group_by->suffix != NL_AST_GROUP_PLAIN) return refuse_case(p, "GROUPING SETS");
+    for (uint32_t i = 0; i < group_by->items.count; i++) {
+        const nl_ast_grouping *group = group_by->items.items[i];
+        if (group->kind == NL_AST_GROUP_ROLLUP) return refuse_case(p, "GROUP BY ROLLUP");
+        if (group->kind == NL_AST_GROUP_CUBE) return refuse_case(p, "GROUP BY CUBE");
+        if (group->kind != NL_AST_GROUP_EXPRESSION) return refuse_case(p, "GROUPING SETS");
+        const nl_ast_name *name = group->expr->kind == NL_AST_EXPR_COLUMN ? &group->expr->column : NULL;
+        const bool is_all = name && group_by->items.count == 1 && name->count == 1 && !name->parts[0].is_quoted && nl_str_is_nocase(name->parts[0].text, "all");
+        if (is_all) return refuse_case(p, "GROUP BY ALL");
+    }
+    return NULL;
+}
+
+/* Every expression of AGGREGATE holds an aggregate function. Ones that do not resolve are blamed with the whole list. */
+static nl_status check_aggregates(piping *p)
+{
+    nl_scope scope;
+    nl_scope_over(&scope, &p->env, p->outer, p->env.pipe_input, NL_CLAUSE_SELECT);
+    for (uint32_t i = 0; i < p->pipe->exprs.count; i++) {
+        const nl_ast_expr *written = p->pipe->exprs.items[i];
+        const nl_ast_expr *ast = written->kind == NL_AST_EXPR_ALIAS ? written->alias.input : written;
+        const nl_expr *expr = NULL;
+        if (ast->kind == NL_AST_EXPR_STAR) continue;
+        nl_status status = nl_resolve_expr(&scope, ast, &expr);
+        nl_error_free(status);
+        if (status || nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
+        return nl_sql_at(NL_RAISE(PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION,
+                                  NL_P_STR("expr", nl_expr_pretty_str(p->env.context->arena, expr))),
+                         p->env.text, written->range, false);
+    }
+    return NULL;
+}
+
+/* A position in GROUP BY counts the input's columns here, not the list's. */
+static nl_ast_expr *group_expression(piping *p, nl_ast_expr *expr)
+{
+    nl_arena *arena = p->env.context->arena;
+    const nl_logical *input = p->env.pipe_input;
+    if (expr->kind != NL_AST_EXPR_LITERAL || expr->literal.kind != NL_AST_LITERAL_INT) return expr;
+    int64_t position = 0;
+    for (uint32_t i = 0; i < input->column_count; i++) {
+        if (input->columns[i].is_hidden || ++position != expr->literal.integer) continue;
+        nl_ast_expr *column = NL_NEW(arena, nl_ast_expr);
+        nl_ast_ident *part = NL_NEW(arena, nl_ast_ident);
+        *part = (nl_ast_ident){.text = input->columns[i].name, .range = expr->range};
+        *column = (nl_ast_expr){.kind = NL_AST_EXPR_COLUMN, .range = expr->range, .column = {.parts = part, .count = 1, .range = expr->range}};
+        return column;
+    }
+    return expr;
+}
+
 /* Grouping expressions come first, then the aggregates. */
 static nl_status pipe_aggregate(piping *p, const nl_logical **plan)
 {
     nl_arena *arena = p->env.context->arena;
     nl_ast_select select = {0};
+    NL_TRY(check_aggregates(p));
     if (p->pipe->group_by) {
-        const nl_ast_groupings *groups = &p->pipe->group_by->items;
-        for (uint32_t i = 0; i < groups->count; i++)
-            if (groups->items[i]->kind == NL_AST_GROUP_EXPRESSION) add_expr(arena, &select.items, groups->items[i]->expr);
-        select.group_by = p->pipe->group_by;
+        NL_TRY(check_groups(p, p->pipe->group_by));
+        const nl_ast_groupings *written = &p->pipe->group_by->items;
+        nl_ast_group_by *group_by = NL_NEW(arena, nl_ast_group_by);
+        *group_by = *p->pipe->group_by;
+        group_by->items.items = NL_NEW_ARRAY(arena, nl_ast_grouping *, written->count + 1);
+        for (uint32_t i = 0; i < written->count; i++) {
+            nl_ast_grouping *group = NL_NEW(arena, nl_ast_grouping);
+            *group = *written->items[i];
+            group->expr = group_expression(p, group->expr);
+            group_by->items.items[i] = group;
+            add_expr(arena, &select.items, group->expr);
+        }
+        select.group_by = group_by;
     }
     for (uint32_t i = 0; i < p->pipe->exprs.count; i++) add_expr(arena, &select.items, p->pipe->exprs.items[i]);
     return select_over(p, &select, plan);

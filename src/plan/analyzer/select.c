@@ -191,8 +191,6 @@ static bool needs_aggregation(const selection *s)
     if (s->grouping.is_grouped || has_aggregate(s->having)) return true;
     for (uint32_t i = 0; i < s->items.count; i++)
         if (has_aggregate(s->items.list[i].expr)) return true;
-    for (uint32_t i = 0; i < s->order_count; i++)
-        if (has_aggregate(s->order[i].expr)) return true;
     for (uint32_t g = 0; g < s->generators.count; g++) {
         const nl_select_generator *generator = s->generators.items[g];
         for (uint32_t i = 0; i < generator->argument_count; i++)
@@ -239,10 +237,24 @@ static nl_status rewrite_generators(selection *s, nl_aggregation *a)
     return NULL;
 }
 
+/* An aggregate in ORDER BY makes no aggregation of a SELECT that is none by itself. */
+static nl_status refuse_order_aggregates(selection *s)
+{
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        const nl_expr *found = NULL;
+        const nl_expr *expr = s->order[i].expr;
+        nl_expr_walk(expr, find_forbidden, (void *)&found);
+        if (!found || found->kind != NL_EXPR_AGGREGATE) continue;
+        const nl_ast_range place = expr->span.stop ? (nl_ast_range){.start = expr->span.start, .stop = expr->span.stop} : s->term->range;
+        return nl_sql_at(NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(s->arena, found))), s->env->text, place, false);
+    }
+    return NULL;
+}
+
 static nl_status aggregate(selection *s)
 {
     if (s->having && !needs_aggregation(s)) return nl_sql_at(NL_RAISE(MISSING_GROUP_BY), s->env->text, s->term->range, false);
-    if (!needs_aggregation(s)) return NULL;
+    if (!needs_aggregation(s)) return refuse_order_aggregates(s);
     s->is_aggregated = true;
     if (s->having) NL_TRY(inline_items(s, s->having, &s->having));
     for (uint32_t i = 0; i < s->order_count; i++)

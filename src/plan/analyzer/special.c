@@ -32,13 +32,14 @@ static bool unify(nl_scope *scope, const nl_expr **exprs, uint32_t count)
     return true;
 }
 
+/* is_cast: the operand of NOT, AND, OR is cast; the condition of CASE is not, not even NULL. */
 static nl_status check_condition(nl_scope *scope, const nl_expr *shown, const nl_expr *condition, uint32_t position,
-                                 const nl_expr **result)
+                                 bool is_cast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
     *result = condition;
     if (condition->type->id == NL_TYPE_BOOLEAN) return NULL;
-    if (nl_can_cast_implicitly(condition->type, nl_type_boolean(), nl_scope_confs(scope)->is_ansi)) {
+    if (is_cast && nl_can_cast_implicitly(condition->type, nl_type_boolean(), nl_scope_confs(scope)->is_ansi)) {
         *result = nl_expr_cast(arena, condition, nl_type_boolean(), nl_scope_cast_mode(scope));
         return NULL;
     }
@@ -60,7 +61,7 @@ nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t co
     nl_expr *shown = nl_expr_new(arena, NL_EXPR_CASE, nl_type_boolean(), children, count);
     shown->pretty = pretty ? pretty : nl_expr_pretty(arena, shown);
     for (uint32_t i = 0; i + 1 < count; i += 2) {
-        NL_TRY(check_condition(scope, shown, parts[i], i / 2, &children[i]));
+        NL_TRY(check_condition(scope, shown, parts[i], i / 2, false, &children[i]));
         values[value_count++] = parts[i + 1];
     }
     if (has_else) values[value_count++] = parts[count - 1];
@@ -94,8 +95,11 @@ static nl_status make_coalesce(nl_scope *scope, nl_str name, const nl_expr *cons
 static nl_status make_if(nl_scope *scope, const nl_expr *condition, const nl_expr *then, const nl_expr *otherwise,
                          const nl_expr **result)
 {
-    const nl_expr *const parts[] = {condition, then, otherwise};
-    return nl_make_case(scope, parts, 3, nl_pretty_call(scope, NL_STR("if"), parts, 3), result);
+    const nl_expr *parts[] = {condition, then, otherwise};
+    const nl_pretty *pretty = nl_pretty_call(scope, NL_STR("if"), parts, 3);
+    if (condition->type->id == NL_TYPE_NULL) /* IF(NULL, …) alone has its NULL made a boolean */
+        parts[0] = nl_expr_cast(nl_scope_arena(scope), condition, nl_type_boolean(), nl_scope_cast_mode(scope));
+    return nl_make_case(scope, parts, 3, pretty, result);
 }
 
 static nl_status make_nullif(nl_scope *scope, const nl_expr *a, const nl_expr *b, const nl_expr **result)
@@ -209,7 +213,7 @@ static nl_status make_not(nl_scope *scope, const nl_expr *input, const nl_expr *
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *typed = NULL;
     const nl_expr *shown = with_pretty(scope, nl_expr_not(arena, input), NL_STR("!"), &input, 1);
-    NL_TRY(check_condition(scope, shown, input, 0, &typed));
+    NL_TRY(check_condition(scope, shown, input, 0, true, &typed));
     *result = with_pretty(scope, nl_expr_not(arena, typed), NL_STR("!"), &input, 1);
     return NULL;
 }
@@ -219,7 +223,7 @@ static nl_status make_connected(nl_scope *scope, bool is_and, nl_str name, const
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *shown = with_pretty(scope, nl_expr_and(arena, args[0], args[1]), name, args, 2);
     const nl_expr *sides[2] = {0};
-    for (uint32_t i = 0; i < 2; i++) NL_TRY(check_condition(scope, shown, args[i], i, &sides[i]));
+    for (uint32_t i = 0; i < 2; i++) NL_TRY(check_condition(scope, shown, args[i], i, true, &sides[i]));
     *result = is_and ? nl_expr_and(arena, sides[0], sides[1]) : nl_expr_or(arena, sides[0], sides[1]);
     return NULL;
 }

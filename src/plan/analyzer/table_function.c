@@ -1,7 +1,7 @@
 /* Table functions and LATERAL VIEW: range(…), and every generator. */
 #include "plan/analyzer/analyzer.h"
 
-static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument, int64_t *number)
+static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument, uint32_t position, int64_t *number)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *expr = NULL;
@@ -11,7 +11,7 @@ static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument
     NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));
     NL_TRY(nl_fold(scope, cast, &value));
     if (!value || value->is_null)
-        return NL_RAISE(UNEXPECTED_INPUT_TYPE, NL_P("functionName", "`range`"), NL_P("paramIndex", "first"),
+        return NL_RAISE(UNEXPECTED_INPUT_TYPE, NL_P("functionName", "`range`"), NL_P("paramIndex", nl_position_word(position)),
                         NL_P("requiredType", "\"BIGINT\""), NL_P_STR("inputSql", nl_quote_expr(arena, expr)),
                         NL_P_STR("inputType", nl_quote_type(arena, expr->type)));
     *number = value->integer;
@@ -26,8 +26,8 @@ static nl_status analyze_range(nl_scope *scope, const nl_ast_arguments *args, co
         return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`range`"), NL_P("expectedNum", "[1, 2, 3, 4]"),
                         NL_P_INT("actualNum", args->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
     const uint32_t first = args->count == 1 ? 1 : 0;
-    for (uint32_t i = 0; i < args->count && i + first < 3; i++) NL_TRY(range_argument(scope, &args->items[i], &numbers[i + first]));
-    if (numbers[2] == 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: step (0) cannot be 0");
+    for (uint32_t i = 0; i < args->count && i + first < 3; i++) NL_TRY(range_argument(scope, &args->items[i], i + first, &numbers[i + first]));
+    if (numbers[2] == 0) return NL_RAISE(FAILED_FUNCTION_CALL, NL_P("funcName", "`range`"));
     nl_logical *range = nl_logical_new(arena, NL_PLAN_RANGE, NULL, 0);
     nl_column *column = NL_NEW(arena, nl_column);
     *column = (nl_column){.id = nl_plan_new_id(scope->env->context), .name = NL_STR("id"), .type = nl_type_bigint()};
@@ -62,7 +62,6 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
     if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);
-    if (row_count) return NL_RAISE(NOT_A_TABLE_FUNCTION, NL_P_STR("functionName", nl_quote_names(arena, parts, count)));
     return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
 }
 

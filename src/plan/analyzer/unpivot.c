@@ -1,8 +1,6 @@
 /* UNPIVOT: every input row meets the numbers 1 … n; CASE picks the n-th column's name and values. */
 #include "plan/analyzer/analyzer.h"
 
-#include "function/coercion.h"
-
 typedef struct unpivoting {
     nl_env *env;
     nl_arena *arena;
@@ -38,12 +36,35 @@ static nl_status resolve_cells(unpivoting *u)
     return NULL;
 }
 
+/* "BIGINT" (`a`, `b`), "STRING" (`c`): each type once, with the columns that have it. */
+static nl_str types_text(unpivoting *u, uint32_t v)
+{
+    nl_builder out;
+    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
+    for (uint32_t r = 0; r < u->row_count; r++) {
+        const nl_type *type = u->cells[r * u->value_count + v]->type;
+        bool is_told = false;
+        for (uint32_t i = 0; i < r; i++) is_told = is_told || nl_type_equal(u->cells[i * u->value_count + v]->type, type);
+        if (is_told) continue;
+        nl_append_f(&out, "%s" NL_STR_FMT " (", r ? ", " : "", NL_STR_ARG(nl_quote_type(u->arena, type)));
+        for (uint32_t i = r; i < u->row_count; i++) {
+            const nl_expr *cell = u->cells[i * u->value_count + v];
+            if (!nl_type_equal(cell->type, type)) continue;
+            nl_append_f(&out, "%s" NL_STR_FMT, i > r ? ", " : "", NL_STR_ARG(nl_quote_name(u->arena, nl_expr_pretty_str(u->arena, cell))));
+        }
+        nl_append_char(&out, ')');
+    }
+    const nl_str text = nl_arena_str(u->arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
+}
+
 static nl_status value_type(unpivoting *u, uint32_t v, const nl_type **type)
 {
     *type = u->cells[v]->type;
     for (uint32_t r = 1; r < u->row_count; r++) {
-        *type = nl_common_type(u->arena, *type, u->cells[r * u->value_count + v]->type, nl_scope_confs(&u->scope)->is_ansi);
-        if (!*type) return NL_RAISE(UNPIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P("types", "different types"));
+        *type = nl_common_type_plain(&u->scope, *type, u->cells[r * u->value_count + v]->type);
+        if (!*type) return NL_RAISE(UNPIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P_STR("types", types_text(u, v)));
     }
     return NULL;
 }

@@ -1,8 +1,6 @@
 /* VALUES: rows of expressions, each column of the rows' common type. */
 #include "plan/analyzer/analyzer.h"
 
-#include "function/coercion.h"
-
 /* A row's cells: (a, b), a struct to be opened, or one value. */
 static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *const **cells, uint32_t *count)
 {
@@ -27,16 +25,28 @@ static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_e
     return NULL;
 }
 
-static nl_status column_type(nl_scope *scope, const nl_expr *const *const *rows, uint32_t row_count, uint32_t column,
+/* A cell is a constant, or Spark says which it cannot evaluate; scalar subqueries it refuses by their kind. */
+static nl_status check_cell(nl_scope *scope, const nl_expr *cell)
+{
+    if (nl_expr_has(cell, NL_EXPR_SUBQUERY)) return NL_RAISE(UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY__SCALAR_SUBQUERY_IN_VALUES);
+    if (nl_expr_is_constant(cell)) return NULL;
+    const nl_status status =
+        NL_RAISE(INVALID_INLINE_TABLE__CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE, NL_P_STR("expr", nl_quote_expr(nl_scope_arena(scope), cell)));
+    return nl_sql_at(status, scope->env->text, (nl_ast_range){.start = cell->span.start, .stop = cell->span.stop}, false);
+}
+
+static nl_status column_type(nl_scope *scope, const nl_ast_relation *relation, const nl_expr *const *const *rows, uint32_t column,
                              const nl_type **type, bool *is_nullable)
 {
     nl_arena *arena = nl_scope_arena(scope);
+    const uint32_t row_count = relation->rows.count;
     *type = rows[0][column]->type;
     for (uint32_t r = 0; r < row_count; r++) {
         *is_nullable = *is_nullable || rows[r][column]->is_nullable;
-        *type = nl_common_type(arena, *type, rows[r][column]->type, nl_scope_confs(scope)->is_ansi);
+        *type = nl_common_type_plain(scope, *type, rows[r][column]->type);
         if (*type) continue;
-        const nl_str name = nl_arena_f(arena, "`col%u`", column + 1);
+        const bool is_named = column < relation->alias.columns.count;
+        const nl_str name = is_named ? nl_quote_name(arena, relation->alias.columns.items[column].text) : nl_arena_f(arena, "`col%u`", column + 1);
         return NL_RAISE(INVALID_INLINE_TABLE__INCOMPATIBLE_TYPES_IN_INLINE_TABLE, NL_P_STR("colName", name));
     }
     return NULL;
@@ -52,6 +62,7 @@ static nl_status analyze_values(nl_scope *scope, const nl_ast_relation *relation
         uint32_t count = 0;
         NL_TRY(resolve_row(scope, relation->rows.items[r], &rows[r], &count));
         if (r == 0) width = count;
+        for (uint32_t c = 0; c < count; c++) NL_TRY(check_cell(scope, rows[r][c]));
         const uint32_t expected = relation->alias.columns.count ? relation->alias.columns.count : width;
         if (count != expected)
             return NL_RAISE(INVALID_INLINE_TABLE__NUM_COLUMNS_MISMATCH, NL_P_INT("expectedNumCols", expected),
@@ -62,7 +73,7 @@ static nl_status analyze_values(nl_scope *scope, const nl_ast_relation *relation
     for (uint32_t c = 0; c < width; c++) {
         columns[c].id = nl_plan_new_id(scope->env->context);
         columns[c].name = nl_arena_f(arena, "col%u", c + 1);
-        NL_TRY(column_type(scope, rows, row_count, c, &columns[c].type, &columns[c].is_nullable));
+        NL_TRY(column_type(scope, relation, rows, c, &columns[c].type, &columns[c].is_nullable));
     }
     for (uint32_t r = 0; r < row_count; r++) {
         const nl_expr **cells = NL_NEW_ARRAY(arena, const nl_expr *, width + 1);

@@ -19,11 +19,12 @@ build: setup
 	@cmake --preset debug > /dev/null
 	@ninja -C build/debug -j$(JOBS)
 
-test: build     ## unit tests, SQL files, style, and tables read crosswise by PyIceberg
+test: build     ## unit tests, SQL files, style, tables read crosswise by PyIceberg, TPC-H
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
+	@scripts/tpch.sh build/debug/nilas 0.01
 
 check: build    ## the same without what needs Python packages
 	@scripts/check_style.py
@@ -52,6 +53,11 @@ race: build     ## W processes x N appends to one table, and a bank (make race W
 
 bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas
+
+tpch: release   ## TPC-H at scale 1: all answers, also with 256 MiB of memory, and scale 0.1 with 64 MiB
+	@scripts/tpch.sh build/release/nilas 1
+	@scripts/tpch.sh build/release/nilas 1 --memory 256m
+	@scripts/tpch.sh build/release/nilas 0.1 --memory 64m
 
 install: release ## install nilas below PREFIX (default /usr/local)
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)

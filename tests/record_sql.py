@@ -1,15 +1,25 @@
-"""Records tests/sql/**/*.test from tests/sql/**/*.sql with real Spark as the judge.
+"""Records .test files from .sql files with real Spark as the judge.
 
     python3 tests/record_sql.py [--remote sc://127.0.0.1:15099] FILE.sql ...
+    python3 tests/record_sql.py --own FILE.sql ...
 
 Each statement (`;` at a line's end) becomes a record: a query with the rows Spark shows, a statement that succeeds, or
-the condition of the error that Spark raises. Catalog `lake` of the server must be an empty hadoop catalog or hold
-nothing that the files create.
+the condition of the error that Spark raises. With --remote catalog `lake` of the server must be an empty hadoop catalog
+or hold nothing that the files create; with --own a Spark is started here, whose hadoop catalogs `lake` and `local` have
+a new folder for each file.
+
+Comments before a statement say more about it:
+
+    -- let NAME                 the first cell of the query takes the place of ${NAME} in what follows
+    -- any COLUMN ...           these columns may hold anything: sizes, ids
 """
 import argparse
 import pathlib
 import re
+import sys
+import tempfile
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -27,47 +37,75 @@ def statements(text):
             pending = []
 
 
-def box(frame):
-    """The lines of show(truncate=False) without rules and padding."""
+def box(frame, masked):
+    """The lines of show(truncate=False) without rules and padding; columns in `masked` are shown as *."""
     text = frame._show_string(1000000, False, False)
     lines = [line for line in text.splitlines() if line.startswith("|")]
     rule = next(line for line in text.splitlines() if line.startswith("+"))
     widths = [len(part) for part in rule.strip("+").split("+")]
     out = []
-    for line in lines:
+    for number, line in enumerate(lines):
         cells, at = [], 1
         for width in widths:
             cells.append(line[at:at + width].rstrip(" "))
             at += width + 1
+        if number:
+            cells = ["*" if name in masked else cell for name, cell in zip(frame.columns, cells)]
         out.append("|" + "|".join(cells) + "|")
     return "\n".join(out)
 
 
+def first_line(error):
+    """What a Java exception without a condition says."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java else error).split("\n\nJVM")[0].split("\n")[0]
+    return re.sub(r"^(\([\w.$]+\) |[\w.$]+(Exception|Error): )+", "", text)
+
+
 def record(spark, path):
     out = [f"# Recorded from Spark 4.0.1 with Iceberg 1.10.0 by tests/record_sql.py; source: {path.name}\n"]
+    variables, masked, name = {}, (), None
     for sql, is_comment in statements(path.read_text(encoding="utf-8")):
         if is_comment:
-            out.append("# " + sql.lstrip("- ") + "\n")
+            words = sql.lstrip("- ").split()
+            if words[0] == "let":
+                name = words[1]
+            elif words[0] == "any":
+                masked = words[1:]
+            else:
+                out.append("# " + sql.lstrip("- ") + "\n")
             continue
+        real = re.sub(r"\$\{(\w+)\}", lambda match: variables[match.group(1)], sql)
         try:
-            frame = spark.sql(sql)
-            if frame.columns:
+            frame = spark.sql(real)
+            if name:
+                variables[name] = str(frame.collect()[0][0])
+                out.append(f"let {name}\n{sql}\n")
+            elif frame.columns:
                 ordered = re.search(r"order\s+by[^)]*$", sql, re.I | re.S) is not None
-                out.append(f"query{'' if ordered else ' rowsort'}\n{sql}\n----\n{box(frame)}\n")
+                out.append(f"query{'' if ordered else ' rowsort'}\n{sql}\n----\n{box(frame, masked)}\n")
             else:
                 out.append(f"statement ok\n{sql}\n")
-        except PySparkException as error:
-            condition = error.getCondition() or "-"
+        except (PySparkException, Py4JJavaError) as error:
+            condition = isinstance(error, PySparkException) and error.getCondition() or f"- {first_line(error)}"
             out.append(f"error {condition}\n{sql}\n")
+        masked, name = (), None
     path.with_suffix(".test").write_text("\n".join(out), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--remote", default="sc://127.0.0.1:15099")
+    parser.add_argument("--own", action="store_true", help="start a Spark here")
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
-    session = SparkSession.builder.remote(arguments.remote).getOrCreate()
+    session = None if arguments.own else SparkSession.builder.remote(arguments.remote).getOrCreate()
     for file in arguments.files:
-        record(session, file)
+        if arguments.own:
+            sys.path.insert(0, str(pathlib.Path(__file__).parent / "crosswise"))
+            import peers
+            with tempfile.TemporaryDirectory() as folder:
+                record(peers.Spark(folder).session, file)
+        else:
+            record(session, file)
         print("recorded", file.with_suffix(".test"))

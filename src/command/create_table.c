@@ -179,6 +179,10 @@ static nl_status fill_staged(creation *self, const nl_logical *query, nl_iceberg
     const nl_str name = nl_command_quoted_name(command, &self->name);
     nl_operation operation = {.kind = NL_OPERATION_APPEND, .data_sequence_number = NL_NONE};
     const nl_write_options options = nl_write_options_of(command, NULL);
+    if (self->ast->is_replace) { /* Spark overwrites the new, empty table, also when it replaces none */
+        operation.kind = NL_OPERATION_OVERWRITE;
+        operation.row_filter = nl_predicate_true();
+    }
     NL_TRY(nl_write_table_of(command, nl_iceberg_table_retain(table), name, &target));
     nl_status status = nl_plan_store(&command->context, query, target.row_type, name, false, &input);
     if (!status) status = nl_write_rows(command, &target, &options, input, &sink, &files);

@@ -82,6 +82,7 @@ static nl_status delete_rows(nl_row_level *self, const nl_ast_expr *where)
     if (where) {
         NL_TRY(nl_analyze_expr(&command->context, where, scan->columns, scan->column_count, &condition));
         is_exact = !has_subquery(condition);
+        if (is_exact) NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
         if (is_exact) NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, &predicate, &is_exact));
     }
     if (predicate->kind == NL_PREDICATE_FALSE) return NULL;

@@ -147,6 +147,7 @@ static nl_status replace_where_predicate(insertion *self, const nl_predicate **p
     const nl_logical *scan = nl_plan_scan(&command->context, source, self->target.name_parts, self->target.name_count);
     nl_table_release(source); /* the plan holds its own reference */
     NL_TRY(nl_analyze_expr(&command->context, self->ast->replace_where, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
     if (!is_exact) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "REPLACE WHERE takes comparisons of columns with constants; this condition is another one");
     return NULL;

@@ -99,6 +99,7 @@ static nl_status update_rows(nl_row_level *self, const nl_ast_update *update)
     bool is_merge_on_read = false;
     NL_TRY(nl_row_level_scan(self, false, NULL, 0, &scan));
     NL_TRY(analyze_where(self, update, scan, &condition));
+    if (condition) NL_TRY(nl_simplify_expr(&self->command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(self->command->arena, condition, scan, &predicate, NULL));
     NL_TRY(nl_row_level_is_merge_on_read(self, &is_merge_on_read));
     return is_merge_on_read ? update_by_position(self, update, scan, condition, predicate) : update_by_copy(self, update, predicate);

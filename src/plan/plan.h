@@ -63,6 +63,8 @@ NL_MUST_USE nl_status nl_analyze_query(nl_plan_context *context, const struct nl
 /* One expression over given columns (DELETE/UPDATE/MERGE conditions and assignments, procedure arguments). */
 NL_MUST_USE nl_status nl_analyze_expr(nl_plan_context *context, const struct nl_ast_expr *expr, const nl_column *columns,
                                       uint32_t column_count, const nl_expr **result);
+/* The analyzed expression with constants folded and conditions in their shortest form, for what decides by its form. */
+NL_MUST_USE nl_status nl_simplify_expr(nl_plan_context *context, const nl_expr *expr, const nl_expr **result);
 /* A constant: analyzed and evaluated; non-foldable ones fail as in Spark. */
 NL_MUST_USE nl_status nl_analyze_constant(nl_plan_context *context, const struct nl_ast_expr *expr, nl_value *value);
 /* A scan of the table with all its columns (metadata columns hidden), names qualified. */

@@ -39,8 +39,9 @@ static nl_str time_text(nl_arena *arena, int64_t ms)
 {
     nl_civil civil;
     nl_civil_from_micros(ms * 1000, &civil);
-    return nl_arena_f(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03d+00:00", civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second,
-                      civil.microsecond / 1000);
+    const nl_str second = nl_arena_f(arena, "%04d-%02d-%02dT%02d:%02d:%02d", civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second);
+    const int32_t thousandths = civil.microsecond / 1000; /* Java leaves them out when they are zero */
+    return thousandths ? nl_arena_f(arena, NL_STR_FMT ".%03d+00:00", NL_STR_ARG(second), thousandths) : nl_arena_f(arena, NL_STR_FMT "+00:00", NL_STR_ARG(second));
 }
 
 /* The last entry of main's log that is not after the time. */

@@ -268,6 +268,11 @@ static nl_status simplify_expr(void *context, nl_arena *arena, const nl_expr *ex
     return nl_expr_rewrite(arena, expr, simplify_node, context, result);
 }
 
+nl_status nl_simplify_expr(nl_plan_context *context, const nl_expr *expr, const nl_expr **result)
+{
+    return simplify_expr(context, context->arena, expr, result);
+}
+
 static nl_status simplify_plan(void *context, nl_arena *arena, const nl_logical *plan, const nl_logical **result)
 {
     const nl_logical *current = plan;

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "exec/source/predicate.h"
-
 nl_status nl_row_level_open(nl_command *command, const char *verb, const nl_ast_name *name, const nl_ast_table_alias *alias, nl_row_level *self)
 {
     *self = (nl_row_level){.command = command, .verb = verb};

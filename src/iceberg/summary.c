@@ -182,7 +182,7 @@ static void put_counts(property_list *list, const nl_summary_counts *counts)
 static void put_partition(property_list *list, const nl_table_metadata *base, const nl_changed_partition *partition)
 {
     const nl_partition_spec *spec = nl_table_spec_by_id(base, partition->spec_id);
-    if (!spec) return;
+    if (!spec || spec->field_count == 0) return; /* without partitions the totals say it all */
     nl_builder text;
     nl_builder_init(&text, 1 << 20);
     nl_append_c(&text, "partitions.");
@@ -202,7 +202,7 @@ static void put_partitions(property_list *list, const nl_summary *summary, const
     int64_t limit = 0;
     nl_error_free(nl_table_property_int(base, "write.summary.partition-limit", 0, &limit));
     put_number(list, "changed-partition-count", summary->partitions.count);
-    if (limit <= 0 || summary->partitions.count > limit) return;
+    if (summary->partitions.count == 0 || summary->partitions.count > limit) return;
     put(list, NL_STR("partition-summaries-included"), NL_STR("true"));
     for (uint32_t i = 0; i < summary->partitions.count; i++)
         put_partition(list, base, summary->partitions.items[i]);

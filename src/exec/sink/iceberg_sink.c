@@ -1,7 +1,8 @@
 /* exec/sink/iceberg_sink.c - rows to the data files of their partitions, deleted positions to delete files.
  *
  * Partitioned tables: one writer per partition, shared by all workers and guarded by its lock, so that a partition gets
- * one file and not one per worker (Spark's hash distribution). Unpartitioned ones: a writer per worker. Sorted tables: the plan is sorted as a
+ * one file and not one per worker (Spark's hash distribution). Unpartitioned ones: a writer per worker, once there are
+ * many rows. Sorted tables: the plan is sorted as a
  * whole and written in order by one thread, which gives files of disjoint ranges (Spark's range distribution).
  */
 #include "exec/sinks.h"
@@ -12,6 +13,8 @@
 #include "exec/sink/data_writer.h"
 #include "exec/sink/position_deletes.h"
 #include "exec/sink/sort_plan.h"
+
+#define SHARED_ROWS_MAX (1 << 16)
 
 typedef struct partition_slot {
     nl_value *values; /* in the sink's arena */
@@ -36,6 +39,7 @@ struct nl_iceberg_sink {
     uint32_t *buckets;                /* index + 1; open addressing */
     uint32_t bucket_mask;
     nl_data_writer **workers;         /* unpartitioned: one per worker */
+    nl_mutex first_mutex;             /* guards workers[0], which the others use too while there are few rows */
     nl_position_set **positions;      /* merge-on-read: one per worker */
     uint32_t worker_count;
     atomic_int_fast64_t row_count;
@@ -254,11 +258,23 @@ static nl_status write_partitioned(nl_iceberg_sink *self, const nl_batch *rows)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
+static nl_status write_first(nl_iceberg_sink *self, const nl_batch *rows)
+{
+    nl_status status = NULL;
+    nl_mutex_lock(&self->first_mutex);
+    if (!self->workers[0]) status = nl_data_writer_new(&self->target, NULL, &self->workers[0]);
+    if (!status) status = nl_data_writer_append(self->workers[0], rows);
+    nl_mutex_unlock(&self->first_mutex);
+    return status;
+}
+
+/* Few rows are one file, however many workers there are: the first rows all go to the first worker's writer. */
 static nl_status write_rows(nl_iceberg_sink *self, uint32_t worker, const nl_batch *rows)
 {
     if (rows->row_count == 0) return NULL;
-    atomic_fetch_add_explicit(&self->row_count, rows->row_count, memory_order_relaxed);
+    const int64_t rows_before = (int64_t)atomic_fetch_add_explicit(&self->row_count, rows->row_count, memory_order_relaxed);
     if (self->target.spec->field_count > 0) return write_partitioned(self, rows);
+    if (worker == 0 || rows_before < SHARED_ROWS_MAX) return write_first(self, rows);
     if (!self->workers[worker]) NL_TRY(nl_data_writer_new(&self->target, NULL, &self->workers[worker]));
     return nl_data_writer_append(self->workers[worker], rows);
 }
@@ -359,7 +375,13 @@ static nl_status parallel_consume(nl_parallel_sink *sink, uint32_t worker, nl_ba
 static nl_status finish_worker(nl_parallel_sink *sink, uint32_t worker)
 {
     nl_iceberg_sink *self = NL_CONTAINER(sink, nl_iceberg_sink, parallel);
-    return self->workers[worker] ? nl_data_writer_flush(self->workers[worker]) : NULL;
+    if (!self->workers[worker]) return NULL;
+    if (worker > 0) return nl_data_writer_flush(self->workers[worker]);
+    /* While there are few rows others may still bring some: then it is flushed at the very end. */
+    nl_mutex_lock(&self->first_mutex);
+    nl_status status = atomic_load(&self->row_count) >= SHARED_ROWS_MAX ? nl_data_writer_flush(self->workers[0]) : NULL;
+    nl_mutex_unlock(&self->first_mutex);
+    return status;
 }
 
 static nl_status ordered_consume(nl_consumer *consumer, nl_batch *batch)
@@ -393,6 +415,7 @@ static nl_status new_sink(nl_query *query, nl_iceberg_table *table, const nl_tab
     self->column_count = self->target.file_type->child_count;
     self->deletes_by_partition = options->deletes_by_partition;
     nl_mutex_init(&self->mutex);
+    nl_mutex_init(&self->first_mutex);
     *sink = self;
     return NULL;
 }
@@ -442,6 +465,7 @@ nl_status nl_iceberg_sink_finish(nl_iceberg_sink *self, nl_arena *arena, nl_writ
     *files = (nl_written_files){0};
     for (uint32_t i = 0; i < self->slots.count; i++)
         NL_TRY(nl_data_writer_flush(((partition_slot *)self->slots.items[i])->writer));
+    if (self->worker_count > 0 && self->workers[0]) NL_TRY(nl_data_writer_flush(self->workers[0]));
     NL_TRY(merge_positions(self, &positions));
     if (positions) NL_TRY(nl_position_set_write(positions, &self->target, self->table, self->snapshot, self->deletes_by_partition, arena, files));
     files->data_files = NL_NEW_ARRAY(arena, nl_data_file, self->target.files.count);
@@ -477,5 +501,6 @@ void nl_iceberg_sink_free(nl_iceberg_sink *self)
     nl_iceberg_table_release(self->table);
     nl_arena_free(self->arena);
     nl_mutex_fini(&self->mutex);
+    nl_mutex_fini(&self->first_mutex);
     free(self);
 }

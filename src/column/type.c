@@ -226,6 +226,15 @@ bool nl_type_equal_with_nullability(const nl_type *a, const nl_type *b)
     return types_equal(a, b, true);
 }
 
+bool nl_type_has_same_structure(const nl_type *a, const nl_type *b)
+{
+    if (!nl_type_is_nested(a)) return nl_type_equal(a, b);
+    if (a->id != b->id || a->child_count != b->child_count) return false;
+    for (uint32_t i = 0; i < a->child_count; i++)
+        if (!nl_type_has_same_structure(a->children[i].type, b->children[i].type)) return false;
+    return true;
+}
+
 bool nl_type_is_integral(const nl_type *type)
 {
     return type->id >= NL_TYPE_TINYINT && type->id <= NL_TYPE_BIGINT;

@@ -105,6 +105,8 @@ const nl_type *nl_type_copy(nl_arena *arena, const nl_type *type); /* a deep cop
 /* Same type, comparing collation, precision, field names (case-sensitive) and child types; nullability is ignored. */
 bool nl_type_equal(const nl_type *a, const nl_type *b);
 bool nl_type_equal_with_nullability(const nl_type *a, const nl_type *b);
+/* Same types by position: field names and nullability are ignored (Spark's equalsStructurally). */
+bool nl_type_has_same_structure(const nl_type *a, const nl_type *b);
 bool nl_type_is_integral(const nl_type *type); /* TINYINT … BIGINT */
 bool nl_type_is_numeric(const nl_type *type);
 bool nl_type_is_string(const nl_type *type);

@@ -160,6 +160,19 @@ static void test_maps_variants_and_calendar_intervals_have_no_order(void **state
     assert_true(nl_type_is_orderable(nl_type_array(arena, nl_type_int(), true)));
 }
 
+static void test_structure_ignores_names(void **state)
+{
+    (void)state;
+    const nl_type *plain = nl_type_struct(arena, (nl_field[]){{.name = NL_STR("a"), .type = nl_type_int()}}, 1);
+    const nl_type *renamed = nl_type_struct(arena, (nl_field[]){{.name = NL_STR("b"), .type = nl_type_int(), .is_nullable = true}}, 1);
+    const nl_type *wider = nl_type_struct(arena, (nl_field[]){{.name = NL_STR("a"), .type = nl_type_bigint()}}, 1);
+    assert_false(nl_type_equal(plain, renamed));
+    assert_true(nl_type_has_same_structure(plain, renamed));
+    assert_false(nl_type_has_same_structure(plain, wider));
+    assert_true(nl_type_has_same_structure(nl_type_array(arena, plain, true), nl_type_array(arena, renamed, false)));
+    assert_false(nl_type_has_same_structure(nl_type_array(arena, plain, true), plain));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sql_form_is_sparks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tree_is_print_schemas, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_equality_ignores_nullability_unless_asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_structure_ignores_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_copy_outlives_its_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_decimals_change_their_form_above_18_digits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps_variants_and_calendar_intervals_have_no_order, set_up, tear_down),

@@ -33,12 +33,14 @@ typedef struct compiler {
     uint32_t input_count;
     nl_list constants; /* const nl_value * */
     nl_list calls;
+    nl_list guarded_in; /* parts of IN lists that guard_in_items made */
     known *by_expr[BUCKET_COUNT];
     known *by_value[BUCKET_COUNT];
     uint32_t depth;
 } compiler;
 
 static nl_status compile_expr(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target);
+static nl_status compile_kind(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target);
 
 static bool is_visible(const scope *from, const scope *made_in)
 {
@@ -222,8 +224,44 @@ static nl_status compile_branches(compiler *c, const scope *at, const nl_expr *e
     return NULL;
 }
 
+/* x IN (a, b, c) where b may fail: only rows that a does not match may evaluate b, and none where x is null. The list
+ * is cut before each item that may fail, and the parts are joined by OR, which guards its operands. */
+static const nl_expr *guard_in_items(compiler *c, const nl_expr *expr)
+{
+    nl_arena *arena = c->arena;
+    nl_list parts = {0};
+    for (uint32_t first = 1; first < expr->child_count;) {
+        uint32_t end = first + 1;
+        while (end < expr->child_count && !nl_expr_can_fail(expr->children[end])) end++;
+        const nl_expr **items = NL_NEW_ARRAY(arena, const nl_expr *, end - first + 1);
+        items[0] = expr->children[0];
+        memcpy(items + 1, expr->children + first, (end - first) * sizeof *items);
+        nl_expr *part = nl_expr_new(arena, NL_EXPR_IN, expr->type, items, end - first + 1);
+        nl_list_add(arena, &parts, part);
+        nl_list_add(arena, &c->guarded_in, part);
+        first = end;
+    }
+    const nl_expr *const *operands = (const nl_expr *const *)(void *)parts.items;
+    const nl_expr *any = parts.count == 1 ? operands[0] : nl_expr_new(arena, NL_EXPR_OR, expr->type, operands, parts.count);
+    if (!expr->children[0]->is_nullable) return any;
+    const nl_expr *branch[] = {nl_expr_new(arena, NL_EXPR_IS_NOT_NULL, expr->type, &expr->children[0], 1), any};
+    nl_expr *choice = nl_expr_new(arena, NL_EXPR_CASE, expr->type, branch, 2);
+    choice->is_nullable = true;
+    return choice;
+}
+
+static bool needs_guarded_items(const compiler *c, const nl_expr *expr)
+{
+    for (uint32_t i = 0; i < c->guarded_in.count; i++)
+        if (c->guarded_in.items[i] == expr) return false;
+    for (uint32_t i = 1; i < expr->child_count; i++)
+        if (nl_expr_can_fail(expr->children[i])) return i > 1 || expr->children[0]->is_nullable || expr->child_count > 2;
+    return false;
+}
+
 static nl_status compile_in(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
 {
+    if (needs_guarded_items(c, expr)) return compile_kind(c, at, guard_in_items(c, expr), target);
     bool is_constant = true;
     for (uint32_t i = 1; i < expr->child_count; i++)
         is_constant = is_constant && expr->children[i]->kind == NL_EXPR_LITERAL;

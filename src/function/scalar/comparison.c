@@ -198,6 +198,7 @@ static nl_status bind_comparison(nl_bind *bind, nl_bound_function *bound)
         else
             common = nl_type_double();
     }
+    if (common == NULL && nl_type_has_same_structure(types[0], types[1])) common = types[0];
     if (common == NULL) return nl_bind_diff_types(bind);
     if (!nl_type_is_orderable(common)) return nl_bind_not_orderable(bind, common);
     if (has_collation(common))

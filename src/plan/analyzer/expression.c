@@ -337,6 +337,18 @@ static nl_status raise_in_types(nl_scope *scope, const nl_expr *in)
                     NL_P("functionName", "`in`"), NL_P_STR("dataType", nl_arena_f(arena, "[" NL_STR_FMT "]", NL_STR_ARG(list))));
 }
 
+/* Structs are compared by position: their names may differ. */
+static const nl_type *common_type_of_in(nl_scope *scope, const nl_expr *const *children, uint32_t count)
+{
+    const nl_type *common = children[0]->type;
+    bool is_same = true;
+    for (uint32_t i = 1; i < count; i++) {
+        is_same = is_same && nl_type_has_same_structure(children[0]->type, children[i]->type);
+        if (common) common = nl_common_type(nl_scope_arena(scope), common, children[i]->type, nl_scope_confs(scope)->is_ansi);
+    }
+    return common || !is_same ? common : children[0]->type;
+}
+
 static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -348,9 +360,7 @@ static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const 
     for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, children[i]);
     const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
     const nl_pretty *pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT ")", NL_STR_ARG(list)), parts, count);
-    const nl_type *common = children[0]->type;
-    for (uint32_t i = 1; i < count && common; i++)
-        common = nl_common_type(arena, common, children[i]->type, nl_scope_confs(scope)->is_ansi);
+    const nl_type *common = common_type_of_in(scope, children, count);
     if (!common) {
         const nl_expr *shown = nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count);
         return raise_in_types(scope, named(arena, shown, pretty));

@@ -414,3 +414,62 @@ bool nl_datetime_parse_ntz(const nl_datetime_pattern *pattern, nl_str text, bool
     *micros = local;
     return true;
 }
+
+/* The first field out of its range, as java.time's ChronoField words it. False: every field is in range. */
+static bool explain_range(const fields *in, nl_builder *out)
+{
+    static const struct {
+        nl_datetime_field field;
+        int64_t low, high;
+        const char *name, *range;
+    } ranges[] = {{NL_DT_MONTH, 1, 12, "MonthOfYear", "1 - 12"},
+                  {NL_DT_DAY, 1, 31, "DayOfMonth", "1 - 28/31"},
+                  {NL_DT_DAY_OF_YEAR, 1, 366, "DayOfYear", "1 - 365/366"},
+                  {NL_DT_CLOCK_HOUR_12, 1, 12, "ClockHourOfAmPm", "1 - 12"},
+                  {NL_DT_HOUR_12, 0, 11, "HourOfAmPm", "0 - 11"},
+                  {NL_DT_CLOCK_HOUR_24, 1, 24, "ClockHourOfDay", "1 - 24"},
+                  {NL_DT_HOUR_24, 0, 23, "HourOfDay", "0 - 23"},
+                  {NL_DT_MINUTE, 0, 59, "MinuteOfHour", "0 - 59"},
+                  {NL_DT_SECOND, 0, 59, "SecondOfMinute", "0 - 59"}};
+    for (size_t i = 0; i < NL_COUNT(ranges); i++) {
+        if (in_range(in, ranges[i].field, ranges[i].low, ranges[i].high)) continue;
+        nl_append_f(out, ": Invalid value for %s (valid values %s): %lld", ranges[i].name, ranges[i].range,
+                    (long long)in->values[ranges[i].field]);
+        return true;
+    }
+    return false;
+}
+
+static void explain_day(const fields *in, nl_builder *out)
+{
+    int64_t year = value_or(in, NL_DT_YEAR, 1970);
+    int64_t month = value_or(in, NL_DT_MONTH, 1);
+    int64_t day = value_or(in, NL_DT_DAY, 1);
+    if (has(in, NL_DT_DAY_OF_YEAR) || nl_civil_is_valid(year, (int32_t)month, (int32_t)day)) return;
+    uint32_t count;
+    const char *const *names = nl_datetime_texts(NL_DT_MONTH, true, &count);
+    if (month == 2 && day == 29) {
+        nl_append_f(out, ": Invalid date 'February 29' as '%lld' is not a leap year", (long long)year);
+        return;
+    }
+    nl_append_c(out, ": Invalid date '");
+    for (const char *c = names[month]; *c; c++) nl_append_char(out, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
+    nl_append_f(out, " %lld'", (long long)day);
+}
+
+void nl_datetime_explain(const nl_datetime_pattern *pattern, nl_str text, nl_builder *out)
+{
+    const size_t shown_max = 64;
+    fields in = {0};
+    size_t at = 0;
+    bool is_read = parse_items(pattern, 0, pattern->count, text, &at, &in);
+    nl_append_f(out, "Text '" NL_STR_FMT "%s' could not be parsed", NL_STR_ARG(nl_str_slice(text, 0, shown_max)),
+                text.length > shown_max ? "..." : "");
+    if (!is_read) {
+        nl_append_f(out, " at index %zu", at);
+    } else if (at < text.length) {
+        nl_append_f(out, ", unparsed text found at index %zu", at);
+    } else if (!explain_range(&in, out) && resolve_year(&in)) {
+        explain_day(&in, out);
+    }
+}

@@ -91,14 +91,17 @@ static nl_status refuse(nl_str pattern, nl_status problem)
     return status;
 }
 
-static nl_status check_letter(nl_str pattern, size_t at, bool is_parsing)
+/* The part start … stop lies outside of quotes. Letters of weeks are refused before others. */
+static nl_status check_letters(nl_str pattern, size_t start, size_t stop, bool is_parsing)
 {
-    nl_str letter = nl_str_slice(pattern, at, at + 1);
-    char c = pattern.data[at];
-    if (is_one_of(c, "YWwuec"))
-        return NL_RAISE(INCONSISTENT_BEHAVIOR_CROSS_VERSION__DATETIME_WEEK_BASED_PATTERN, NL_P_STR("c", letter));
-    if (is_one_of(c, "ABnNp") || (is_parsing && is_one_of(c, "EFqQ")))
-        return NL_RAISE(INVALID_DATETIME_PATTERN__ILLEGAL_CHARACTER, NL_P_STR("c", letter), NL_P_STR("pattern", pattern));
+    for (size_t i = start; i < stop; i++)
+        if (is_one_of(pattern.data[i], "YWwuec"))
+            return NL_RAISE(INCONSISTENT_BEHAVIOR_CROSS_VERSION__DATETIME_WEEK_BASED_PATTERN,
+                            NL_P_STR("c", nl_str_slice(pattern, i, i + 1)));
+    for (size_t i = start; i < stop; i++)
+        if (is_one_of(pattern.data[i], "ABnNp") || (is_parsing && is_one_of(pattern.data[i], "EFqQ")))
+            return NL_RAISE(INVALID_DATETIME_PATTERN__ILLEGAL_CHARACTER, NL_P_STR("c", nl_str_slice(pattern, i, i + 1)),
+                            NL_P_STR("pattern", pattern));
     return NULL;
 }
 
@@ -107,12 +110,11 @@ static nl_status check_spark_rules(nl_str pattern, bool is_parsing, bool *has_er
 {
     bool is_quoted = false;
     *has_era = false;
-    for (size_t i = 0; i < pattern.length; i++) {
-        char c = pattern.data[i];
-        if (c == '\'') is_quoted = !is_quoted;
+    for (size_t start = 0, stop = 0; start < pattern.length; start = stop + 1, is_quoted = !is_quoted) {
+        stop = NL_MIN(nl_str_find_char(pattern, '\'', start), pattern.length);
         if (is_quoted) continue;
-        NL_TRY(check_letter(pattern, i, is_parsing));
-        *has_era |= c == 'G';
+        NL_TRY(check_letters(pattern, start, stop, is_parsing));
+        *has_era |= nl_str_find_char(nl_str_slice(pattern, start, stop), 'G', 0) != NL_NOT_FOUND;
     }
     is_quoted = false;
     for (size_t i = 0; i < pattern.length; i += run_length(pattern, i)) {

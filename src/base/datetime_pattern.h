@@ -39,3 +39,5 @@ bool nl_datetime_parse_timestamp(const nl_datetime_pattern *pattern, nl_str text
                                  int64_t *utc_micros);
 /* A zone in the text is ignored when allowed, else it makes the text invalid. */
 bool nl_datetime_parse_ntz(const nl_datetime_pattern *pattern, nl_str text, bool allow_zone, int64_t *micros);
+/* Why a text does not parse, in java.time's words: "Text 'x' could not be parsed at index 0". */
+void nl_datetime_explain(const nl_datetime_pattern *pattern, nl_str text, nl_builder *out);

@@ -10,6 +10,8 @@
     G(concat)                 \
     G(datetime_parts)         \
     G(datetime_basic)         \
+    G(datetime_format)        \
+    G(datetime_units)         \
     G(string_basic)           \
     G(string_more)            \
     G(like)                   \
@@ -23,6 +25,7 @@
     G(array)                  \
     G(misc)                   \
     G(encoding)               \
+    G(charset)                \
     G(generators)             \
     G(basic_aggregates)       \
     G(first_aggregates)       \

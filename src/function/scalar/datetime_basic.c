@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "function/cast.h"
-#include "function/groups.h"
+#include "function/scalar/datetime.h"
 
 static inline int32_t add_days(int32_t date, int64_t days)
 {
@@ -121,19 +121,19 @@ static nl_status timezone_kernel(NL_KERNEL_PARAMETERS)
 
 /* --- casts under the name of their type --- */
 
-static nl_status cast_to_result(NL_KERNEL_PARAMETERS)
+nl_status nl_cast_to_result(NL_KERNEL_PARAMETERS)
 {
     (void)length;
     nl_cast_mode mode = eval->confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
     return nl_cast_vector(eval, mode, &args[0], function->result_type, selection, out);
 }
 
-static nl_status bind_cast_to(nl_bind *bind, nl_bound_function *bound)
+nl_status nl_bind_cast_to(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_type *from = bind->argument_types[0];
     if (strcmp(bind->row->name, "decimal") == 0) bound->result_type = nl_type_decimal(10, 0);
-    bool is_to_date = strncmp(bind->row->name, "to_", 3) == 0;
-    if (is_to_date && !nl_can_cast(from, bound->result_type, bind->confs->is_ansi)) {
+    bool is_to_date = strncmp(bind->row->name, "to_", 3) == 0 || strncmp(bind->row->name, "try_to_", 7) == 0;
+    if (is_to_date && (from->id == NL_TYPE_BOOLEAN || !nl_can_cast(from, bound->result_type, bind->confs->is_ansi))) {
         /* to_date(1) reads the number's text. */
         from = bind->argument_types[0] = nl_type_string();
     }
@@ -228,7 +228,7 @@ static nl_status make_ym_interval_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
-static nl_status out_of_bounds(const char *field, const char *range, int64_t value)
+nl_status nl_raise_out_of_bounds(const char *field, const char *range, int64_t value)
 {
     nl_builder text;
     nl_builder_init(&text, 256);
@@ -239,12 +239,12 @@ static nl_status out_of_bounds(const char *field, const char *range, int64_t val
     return status;
 }
 
-static nl_status raise_bad_day(int64_t year, int64_t month, int64_t day)
+nl_status nl_raise_bad_date(int64_t year, int64_t month, int64_t day)
 {
     static const char *const months[] = {"JANUARY", "FEBRUARY", "MARCH",     "APRIL",   "MAY",      "JUNE",
                                          "JULY",    "AUGUST",   "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"};
-    if (month < 1 || month > 12) return out_of_bounds("MonthOfYear", "1 - 12", month);
-    if (day < 1 || day > 31) return out_of_bounds("DayOfMonth", "1 - 28/31", day);
+    if (month < 1 || month > 12) return nl_raise_out_of_bounds("MonthOfYear", "1 - 12", month);
+    if (day < 1 || day > 31) return nl_raise_out_of_bounds("DayOfMonth", "1 - 28/31", day);
     nl_builder text;
     nl_builder_init(&text, 256);
     if (month == 2 && day == 29)
@@ -266,7 +266,7 @@ static nl_status make_date_row(nl_row_context *context, uint32_t row, bool *is_n
         ((int32_t *)context->output.values)[row] = (int32_t)nl_days_from_civil(year, month, day);
         return NULL;
     }
-    if (context->eval->confs->is_ansi) return raise_bad_day(year, month, day);
+    if (context->eval->confs->is_ansi) return nl_raise_bad_date(year, month, day);
     *is_null = true;
     return NULL;
 }
@@ -302,7 +302,7 @@ static nl_status bind_widened(nl_bind *bind, nl_bound_function *bound)
 #define PRESENT(types) .kind = NL_FUNCTION_SCALAR, .group = "datetime", .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = types
 #define CAST_ROW(types, type_name)                                                                                  \
     .kind = NL_FUNCTION_SCALAR, .group = "conversion", .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true,             \
-    .signature = types, .bind = bind_cast_to, .kernel = cast_to_result, .since = "2.0.1",                          \
+    .signature = types, .bind = nl_bind_cast_to, .kernel = nl_cast_to_result, .since = "2.0.1",                          \
     .doc = "The value cast to " type_name "."
 
 static const nl_function_row rows[] = {
@@ -329,13 +329,7 @@ static const nl_function_row rows[] = {
      .doc = "The local time when the statement began, without a time zone.", .examples = {{"localtimestamp() = localtimestamp()", "true"}}},
     {.name = "current_timezone", PRESENT("() -> string"), .kernel = timezone_kernel, .since = "3.1.0",
      .doc = "The session's time zone.", .examples = {{"current_timezone() = current_timezone()", "true"}}},
-    {.name = "to_date", DATETIME, .can_fail = true, .signature = "(any) -> date", .bind = bind_cast_to, .kernel = cast_to_result, .since = "1.5.0",
-     .doc = "The value as a date.", .examples = {{"to_date('2009-07-30 04:17:52')", "2009-07-30"}}},
-    {.name = "to_timestamp", .aliases = "to_timestamp_ltz", DATETIME, .can_fail = true, .signature = "(any) -> timestamp", .bind = bind_cast_to,
-     .kernel = cast_to_result, .since = "2.2.0", .doc = "The value as a time.", .examples = {{"to_timestamp('2016-12-31 00:12:00')", "2016-12-31 00:12:00"}}},
-    {.name = "to_timestamp_ntz", DATETIME, .can_fail = true, .signature = "(any) -> timestamp_ntz", .bind = bind_cast_to, .kernel = cast_to_result,
-     .since = "3.4.0", .doc = "The value as a local time without a time zone.", .examples = {{"to_timestamp_ntz('2016-12-31 00:12:00')", "2016-12-31 00:12:00"}}},
-    {.name = "timestamp_seconds", DATETIME, .can_fail = true, .signature = "(numeric) -> timestamp", .bind = bind_cast_to, .kernel = cast_to_result,
+    {.name = "timestamp_seconds", DATETIME, .can_fail = true, .signature = "(numeric) -> timestamp", .bind = nl_bind_cast_to, .kernel = nl_cast_to_result,
      .since = "3.1.0", .doc = "The time that many seconds after 1970-01-01 UTC.", .examples = {{"timestamp_seconds(1230219000) IS NOT NULL", "true"}}},
     {.name = "timestamp_millis", TOTAL, .can_fail = true, .signature = "(integral) -> timestamp", .bind = bind_widened, .kernel = timestamp_millis_kernel, .since = "3.1.0",
      .doc = "The time that many milliseconds after 1970-01-01 UTC.", .examples = {{"timestamp_millis(1230219000123) IS NOT NULL", "true"}}},

@@ -1,6 +1,7 @@
 /* scalar/encoding.c - hex, unhex, bin, conv, base64, unbase64, url_encode, url_decode. */
 #include "base/number.h"
 #include "function/groups.h"
+#include "function/scalar/coding.h"
 
 static nl_status hex_number_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
@@ -37,21 +38,26 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static nl_status unhex_row(nl_row_context *context, uint32_t row, bool *is_null)
+bool nl_append_unhex(nl_str text, nl_builder *out)
 {
-    nl_str text = nl_reader_str(&context->readers[0], row);
-    size_t i = 0;
-    if (text.length % 2 == 1) { /* as if a zero stood before it */
-        int digit = hex_digit(text.data[i++]);
-        *is_null = digit < 0;
-        nl_append_char(&context->text, (char)digit);
+    size_t i = text.length % 2;
+    if (i == 1) {
+        int digit = hex_digit(text.data[0]);
+        if (digit < 0) return false;
+        nl_append_char(out, (char)digit);
     }
-    for (; i < text.length && !*is_null; i += 2) {
+    for (; i < text.length; i += 2) {
         int high = hex_digit(text.data[i]);
         int low = hex_digit(text.data[i + 1]);
-        *is_null = high < 0 || low < 0;
-        nl_append_char(&context->text, (char)((high & 15) << 4 | (low & 15)));
+        if (high < 0 || low < 0) return false;
+        nl_append_char(out, (char)(high << 4 | low));
     }
+    return true;
+}
+
+static nl_status unhex_row(nl_row_context *context, uint32_t row, bool *is_null)
+{
+    *is_null = !nl_append_unhex(nl_reader_str(&context->readers[0], row), &context->text);
     return NULL;
 }
 NL_TEXT_KERNEL(unhex_kernel, unhex_row)
@@ -119,10 +125,8 @@ NL_TEXT_KERNEL(conv_kernel, conv_row)
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* MIME lines of 76 characters parted by CR LF, as Spark's default (spark.sql.chunkBase64String.enabled false: none). */
-static nl_status base64_row(nl_row_context *context, uint32_t row, bool *is_null)
+void nl_append_base64(nl_str bytes, nl_builder *out)
 {
-    (void)is_null;
-    nl_str bytes = nl_reader_str(&context->readers[0], row);
     for (size_t i = 0; i < bytes.length; i += 3) {
         uint32_t group = (uint32_t)(uint8_t)bytes.data[i] << 16;
         if (i + 1 < bytes.length) group |= (uint32_t)(uint8_t)bytes.data[i + 1] << 8;
@@ -130,8 +134,14 @@ static nl_status base64_row(nl_row_context *context, uint32_t row, bool *is_null
         char text[4] = {base64_digits[group >> 18], base64_digits[group >> 12 & 63], base64_digits[group >> 6 & 63], base64_digits[group & 63]};
         if (i + 1 >= bytes.length) text[2] = '=';
         if (i + 2 >= bytes.length) text[3] = '=';
-        nl_append(&context->text, (nl_str){text, 4});
+        nl_append(out, (nl_str){text, 4});
     }
+}
+
+static nl_status base64_row(nl_row_context *context, uint32_t row, bool *is_null)
+{
+    (void)is_null;
+    nl_append_base64(nl_reader_str(&context->readers[0], row), &context->text);
     return NULL;
 }
 NL_TEXT_KERNEL(base64_kernel, base64_row)

@@ -171,6 +171,8 @@ NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_ex
 typedef struct nl_bind_flags {
     bool is_distinct, ignore_nulls;
 } nl_bind_flags;
+/* UNRESOLVED_ROUTINE */
+NL_MUST_USE nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name);
 /* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */
 NL_MUST_USE nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
                                        const nl_bound_function **bound, const nl_expr **cast);

@@ -7,7 +7,7 @@ static nl_str argument_text(const nl_bind *bind, uint32_t i)
     return nl_expr_pretty_str(bind->arena, args[i]);
 }
 
-static nl_status raise_unknown(nl_scope *scope, nl_str name)
+nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
 {
     const nl_eval_confs *confs = nl_scope_confs(scope);
     nl_arena *arena = nl_scope_arena(scope);
@@ -34,7 +34,7 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
     nl_arena *arena = nl_scope_arena(scope);
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
-    if (row_count == 0) return raise_unknown(scope, name);
+    if (row_count == 0) return nl_raise_unknown_function(scope, name);
     const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, count + 1);
     bool *nullable = NL_NEW_ARRAY(arena, bool, count + 1);
     bool *literal = NL_NEW_ARRAY(arena, bool, count + 1);
@@ -85,7 +85,7 @@ nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *a
     const nl_bound_function *bound = NULL;
     const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
     NL_TRY(nl_bind_function(scope, name, args, count, (nl_bind_flags){0}, &bound, cast));
-    if (!bound->kernel) return raise_unknown(scope, name); /* a syntax that has a row for its documentation only */
+    if (!bound->kernel) return nl_raise_unknown_function(scope, name); /* a syntax that has a row for its documentation only */
     *result = nl_expr_with_pretty(arena, nl_expr_call(arena, bound, cast, count), nl_pretty_call(scope, name, args, count));
     return NULL;
 }

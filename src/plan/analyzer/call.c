@@ -86,7 +86,6 @@ static nl_status lambda_arguments(call *c)
     nl_arena *arena = nl_scope_arena(c->scope);
     c->arg_count = written->args.count;
     c->args = NL_NEW_ARRAY(arena, const nl_expr *, c->arg_count + 1);
-    if (!c->row) return nl_bind_function(c->scope, c->name, NULL, 0, (nl_bind_flags){0}, &(const nl_bound_function *){0}, c->args);
     for (uint32_t i = 0; i < c->arg_count; i++)
         if (written->args.items[i].value->kind != NL_AST_EXPR_LAMBDA)
             NL_TRY(nl_resolve_expr(c->scope, written->args.items[i].value, &c->args[i]));
@@ -354,8 +353,6 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     const nl_ast_call *written = &c->ast->call;
     nl_arena *arena = nl_scope_arena(scope);
     if (scope->clause == NL_CLAUSE_WHERE) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "WHERE"));
-    if (!c->row)
-        return nl_bind_function(scope, c->name, NULL, 0, (nl_bind_flags){0}, &(const nl_bound_function *){0}, NULL);
     if (c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW)
         return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(c->name))));
     if (written->filter) return NL_RAISE(_LEGACY_ERROR_TEMP_1030);
@@ -438,6 +435,9 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
         for (uint32_t i = 0; i < ast->call.args.count; i++) fields[i] = ast->call.args.items[i].value;
         return nl_resolve_struct(scope, fields, ast->call.args.count, false, result);
     }
+    /* rows that only the analyzer calls are no functions of SQL */
+    const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN);
+    if (is_unknown) return nl_raise_unknown_function(scope, c.name);
     if (ast->call.over) return resolve_over(&c, result);
     if (nl_str_is_nocase(c.name, "grouping") || nl_str_is_nocase(c.name, "grouping_id")) return resolve_grouping(&c, result);
     if (c.row && c.row->kind == NL_FUNCTION_AGGREGATE) return resolve_aggregate(&c, result);

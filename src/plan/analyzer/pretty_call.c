@@ -91,6 +91,7 @@ static const printed_call printed_calls[] = {
     {"unix_timestamp", 1, "unix_timestamp(\1, yyyy-MM-dd HH:mm:ss)", NULL},
     {"to_unix_timestamp", 1, "to_unix_timestamp(\1, yyyy-MM-dd HH:mm:ss)", NULL},
     {"from_unixtime", 1, "from_unixtime(\1, yyyy-MM-dd HH:mm:ss)", NULL},
+    {"try_make_timestamp", 7, "try_make_timestamp(\1, \1, \1, \1, \1, \1)", NULL},
     {"months_between", 2, "months_between(\1, \1, true)", NULL},
     {"make_interval", 0, "make_interval(0, 0, 0, 0, 0, 0, 0.000000)", NULL},
     {"make_interval", 1, "make_interval(\1, 0, 0, 0, 0, 0, 0.000000)", NULL},

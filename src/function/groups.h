@@ -26,6 +26,10 @@
     G(misc)                   \
     G(encoding)               \
     G(charset)                \
+    G(aes)                    \
+    G(format_number)          \
+    G(format_string)          \
+    G(to_number)              \
     G(generators)             \
     G(basic_aggregates)       \
     G(first_aggregates)       \

@@ -181,7 +181,7 @@ static int base64_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Blanks are passed over; padding may be missing only as a whole. */
+/* Blanks are passed over, but not behind padding, which may be missing only as a whole. */
 static bool append_base64(nl_str text, nl_builder *out)
 {
     uint32_t group = 0;
@@ -190,7 +190,8 @@ static bool append_base64(nl_str text, nl_builder *out)
     size_t padding = 0;
     for (size_t i = 0; i < text.length; i++) {
         char c = text.data[i];
-        if (c == ' ' || (c >= '\t' && c <= '\r')) continue;
+        bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
+        if (is_blank && padding == 0) continue;
         if (c == '=') {
             padding++;
             continue;

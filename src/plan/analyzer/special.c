@@ -266,6 +266,31 @@ static nl_status make_special(nl_scope *scope, special which, nl_str name, const
     return NULL;
 }
 
+/* to_char of a date or time is date_format, of bytes hex, decode or base64; of numbers it is a function of its own. */
+static nl_status make_to_char(nl_scope *scope, nl_str name, const nl_expr *const *args, bool *is_special, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_type_id type = args[0]->type->id;
+    *is_special = type == NL_TYPE_DATE || type == NL_TYPE_TIMESTAMP || type == NL_TYPE_TIMESTAMP_NTZ || type == NL_TYPE_BINARY;
+    if (!*is_special) return NULL;
+    if (type != NL_TYPE_BINARY) return nl_call_function(scope, NL_STR("date_format"), args, 2, result);
+    const nl_value *format = NULL;
+    NL_TRY(nl_fold(scope, args[1], &format));
+    if (!format || format->is_null || format->type->id != NL_TYPE_STRING)
+        return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P_STR("funcName", nl_quote_name(arena, name)), NL_P("paramName", "`format`"),
+                        NL_P("paramType", "\"STRING\""));
+    if (nl_str_is_nocase(format->text, "hex")) return nl_call_function(scope, NL_STR("hex"), args, 1, result);
+    if (nl_str_is_nocase(format->text, "utf-8")) return nl_call_function(scope, NL_STR("decode"), args, 2, result);
+    if (!nl_str_is_nocase(format->text, "base64"))
+        return NL_RAISE(INVALID_PARAMETER_VALUE__BINARY_FORMAT, NL_P_STR("functionName", nl_quote_name(arena, name)),
+                        NL_P("parameter", "`format`"),
+                        NL_P_STR("invalidFormat", nl_arena_f(arena, "'" NL_STR_FMT "'", NL_STR_ARG(format->text))));
+    NL_TRY(nl_call_function(scope, NL_STR("base64"), args, 1, result));
+    const nl_pretty *const parts[] = {nl_expr_pretty(arena, args[0])};
+    *result = nl_expr_with_pretty(arena, *result, nl_pretty_parts(arena, nl_call_format(arena, name, 1), parts, 1));
+    return NULL;
+}
+
 nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_special,
                           const nl_expr **result)
 {
@@ -277,6 +302,8 @@ nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *ar
         *result = nl_expr_with_pretty(nl_scope_arena(scope), *result, nl_expr_pretty(nl_scope_arena(scope), args[0]));
         return NULL;
     }
+    if (count == 2 && (nl_str_is_nocase(name, "to_char") || nl_str_is_nocase(name, "to_varchar")))
+        return make_to_char(scope, name, args, is_special, result);
     special which;
     if (!find_special(name, count, &which)) return NULL;
     *is_special = true;

@@ -3,6 +3,7 @@
 #include "command/alter_table.h"
 
 #include "base/number.h"
+#include "command/views.h"
 
 #define MILLIS_PER_MINUTE 60000LL
 #define MINUTES_PER_HOUR  60LL
@@ -118,6 +119,7 @@ nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *stateme
         NL_TRY(nl_session_resolve_namespace(command->session, parts, count, command->arena, &name));
         return nl_catalog_update_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &property, 1, NULL, 0);
     }
+    NL_TRY(nl_command_refuse_view(command, &comment->name, "COMMENT ON TABLE"));
     NL_TRY(nl_command_table_name(command, &comment->name, &name));
     nl_status status = nl_catalog_load_table(name.catalog, &name.identifier, &table);
     if (status) return nl_command_at(command, status, comment->name.range);
@@ -137,7 +139,7 @@ static nl_status change_location(void *argument, const nl_table_metadata *base, 
 static nl_status set_location(nl_alter *self)
 {
     nl_str location = self->ast->location;
-    if (self->ast->partition) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "ALTER TABLE SET LOCATION does not support partition for v2 tables.");
+    if (self->ast->partition) return NL_RAISE(_LEGACY_ERROR_TEMP_1045);
     if (strcmp(self->name.catalog->ops->type, "hadoop") == 0)
         return NL_RAISE(_LEGACY_ERROR_TEMP_2045, NL_P("message", "Hadoop path-based tables cannot be relocated"));
     return nl_alter_unsupported(nl_table_change(self->table, change_location, &location));
@@ -251,10 +253,49 @@ static nl_status run_action(nl_alter *self)
     return NULL;
 }
 
+/* As Spark names it when the name is a view's. */
+static const char *operation_name(nl_ast_alter_action action)
+{
+    switch (action) {
+    case NL_AST_ALTER_ADD_COLUMNS: return "ALTER TABLE ... ADD COLUMN";
+    case NL_AST_ALTER_RENAME_COLUMN: return "ALTER TABLE ... RENAME COLUMN";
+    case NL_AST_ALTER_DROP_COLUMNS: return "ALTER TABLE ... DROP COLUMN";
+    case NL_AST_ALTER_COLUMNS:
+    case NL_AST_ALTER_CHANGE_COLUMN: return "ALTER TABLE ... ALTER COLUMN";
+    case NL_AST_ALTER_REPLACE_COLUMNS: return "ALTER TABLE ... REPLACE COLUMNS";
+    case NL_AST_ALTER_SET_PROPERTIES: return "ALTER TABLE ... SET TBLPROPERTIES";
+    case NL_AST_ALTER_UNSET_PROPERTIES: return "ALTER TABLE ... UNSET TBLPROPERTIES";
+    case NL_AST_ALTER_SET_LOCATION: return "ALTER TABLE ... SET LOCATION ...";
+    case NL_AST_ALTER_RENAME_TABLE: return "ALTER TABLE ... RENAME TO";
+    case NL_AST_ALTER_ADD_PARTITIONS: return "ALTER TABLE ... ADD PARTITION ...";
+    case NL_AST_ALTER_DROP_PARTITIONS: return "ALTER TABLE ... DROP PARTITION ...";
+    case NL_AST_ALTER_RENAME_PARTITION: return "ALTER TABLE ... RENAME TO PARTITION";
+    case NL_AST_ALTER_RECOVER_PARTITIONS: return "ALTER TABLE ... RECOVER PARTITIONS";
+    case NL_AST_ALTER_SET_IDENTIFIER_FIELDS:
+    case NL_AST_ALTER_DROP_IDENTIFIER_FIELDS:
+    case NL_AST_ALTER_ADD_PARTITION_FIELD:
+    case NL_AST_ALTER_DROP_PARTITION_FIELD:
+    case NL_AST_ALTER_REPLACE_PARTITION_FIELD:
+    case NL_AST_ALTER_WRITE:
+    case NL_AST_ALTER_CREATE_REF:
+    case NL_AST_ALTER_DROP_REF:
+    case NL_AST_ALTER_SET_SERDE:
+    case NL_AST_ALTER_CLUSTER_BY:
+    case NL_AST_ALTER_COLLATION: break;
+    }
+    return "ALTER TABLE";
+}
+
 nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statement)
 {
     nl_alter self = {.command = command, .ast = statement->alter_table};
-    if (self.ast->is_view) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas %s does not alter views yet", NILAS_VERSION);
+    if (self.ast->is_view) return nl_alter_view_table(command, self.ast);
+    nl_status refused = nl_command_refuse_view(command, &self.ast->name, operation_name(self.ast->action));
+    if (refused && self.ast->action == NL_AST_ALTER_RENAME_TABLE) {
+        nl_error_free(refused); /* a view is renamed like a table */
+        return nl_alter_view_table(command, self.ast);
+    }
+    NL_TRY(refused);
     NL_TRY(nl_command_table_name(command, &self.ast->name, &self.name));
     nl_status status = nl_catalog_load_table(self.name.catalog, &self.name.identifier, &self.table);
     if (status) return nl_command_at(command, status, self.ast->name.range);

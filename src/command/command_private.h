@@ -19,6 +19,7 @@ typedef struct nl_command {
     nl_query query;
     nl_result *result;        /* being made */
     uint32_t view_depth;
+    const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */
 } nl_command;
 
 /* A result with its command, before anything has run; ends with nl_result_close. */
@@ -73,6 +74,7 @@ nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *st
 nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement);

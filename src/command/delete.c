@@ -33,10 +33,10 @@ static nl_status delete_by_copy(nl_row_level *self, const nl_ast_expr *where, co
     const nl_str *files;
     uint32_t file_count;
     NL_TRY(nl_row_level_scan(self, false, NULL, 0, &scan));
-    NL_TRY(nl_analyze_expr(&command->context, where, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_analyze_condition(&command->context, where, scan->columns, scan->column_count, &condition));
     NL_TRY(nl_row_level_affected(self, nl_plan_filter(command, scan, condition), nl_row_level_column(self, scan, "_file"), &files, &file_count));
     NL_TRY(nl_row_level_scan(self, true, files, file_count, &scan));
-    NL_TRY(nl_analyze_expr(&command->context, where, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_analyze_condition(&command->context, where, scan->columns, scan->column_count, &condition));
     NL_TRY(nl_plan_is_true(command, condition, &is_deleted));
     const nl_logical *kept = nl_plan_filter(command, scan, nl_expr_not(command->arena, is_deleted));
     const uint32_t count = self->target.row_type->child_count;
@@ -80,7 +80,7 @@ static nl_status delete_rows(nl_row_level *self, const nl_ast_expr *where)
     bool is_exact = true, is_metadata_only = false, is_merge_on_read = false;
     NL_TRY(nl_row_level_scan(self, false, NULL, 0, &scan));
     if (where) {
-        NL_TRY(nl_analyze_expr(&command->context, where, scan->columns, scan->column_count, &condition));
+        NL_TRY(nl_analyze_condition(&command->context, where, scan->columns, scan->column_count, &condition));
         is_exact = !has_subquery(condition);
         if (is_exact) NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
         if (is_exact) NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, &predicate, &is_exact));

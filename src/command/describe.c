@@ -120,7 +120,7 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
 {
     nl_rows *rows = NULL;
     if (facts->metadata && describe->partition)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "DESCRIBE does not support partition for v2 tables.");
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1111);
     if (describe->is_json)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "DESCRIBE TABLE AS JSON is not supported for v2 tables.");
     NL_TRY(table_rows(command, &rows));
@@ -139,12 +139,8 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
 
 static nl_status column_not_found(nl_command *command, nl_str name)
 {
-    return NL_RAISE_TEXT(
-        NILAS_ILLEGAL_ARGUMENT,
-        "The column " NL_STR_FMT
-        " cannot be found. Verify the spelling and correctness of the column name according to the SQL config "
-        "\"spark.sql.caseSensitive\".",
-        NL_STR_ARG(nl_command_quoted(command, &name, 1)));
+    return NL_RAISE(COLUMN_NOT_FOUND, NL_P_STR("colName", nl_command_quoted(command, &name, 1)),
+                    NL_P("caseSensitiveConfig", "\"spark.sql.caseSensitive\""));
 }
 
 /* A view's unknown column has Spark's old error, a table's is an unresolved column at the statement's start. */
@@ -167,8 +163,7 @@ static nl_status resolve_column(nl_command *command, const nl_ast_describe *desc
         const nl_str part = nl_facts_identifier(command, describe->column.parts[i].text);
         dotted = i ? nl_arena_f(command->arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(dotted), NL_STR_ARG(part)) : part;
     }
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "DESC TABLE COLUMN does not support nested column: " NL_STR_FMT ".",
-                         NL_STR_ARG(dotted));
+    return NL_RAISE(_LEGACY_ERROR_TEMP_1060, NL_P("command", "DESC TABLE COLUMN"), NL_P_STR("column", dotted));
 }
 
 static nl_status describe_column(nl_command *command, const nl_ast_describe *describe, const nl_facts *facts)
@@ -358,8 +353,7 @@ static nl_status describe_function(nl_command *command, const nl_ast_describe *d
     const nl_str name = lower(command, parts[part_count - 1]);
     if (part_count == 3 && nl_str_is_nocase(parts[1], "system") && nl_session_has_catalog(command->session, parts[0]) &&
         is_iceberg_function(name))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Catalog " NL_STR_FMT " does not support functions.",
-                             NL_STR_ARG(parts[0]));
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1184, NL_P_STR("plugin", parts[0]), NL_P("ability", "functions"));
     for (size_t i = 0; part_count == 1 && i < NL_COUNT(syntax); i++)
         if (nl_str_is(name, syntax[i].name)) usage = nl_str_from(syntax[i].usage);
     if (!usage.data && (part_count != 1 || nl_function_find(name, &found) == 0 || found[0]->is_internal))

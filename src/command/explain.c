@@ -53,6 +53,13 @@ nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement)
         status = explain_query(command, explain, explain->statement->query, &text);
     else
         nl_append_c(&text, "== Physical Plan ==\nExecute command\n");
+    if (status && nl_error_kind_of(status) == NL_KIND_USER) { /* the reason is the plan's text */
+        nl_builder_clear(&text);
+        nl_append_c(&text, "Error occurred during query planning: \n");
+        nl_append_c(&text, nl_error_message(status));
+        nl_error_free(status);
+        status = NULL;
+    }
     if (!status) status = nl_command_rows(command, &field, 1, &rows);
     const nl_str shown = nl_builder_str(&text);
     if (!status) status = nl_rows_add_text(rows, &shown);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "command/views.h"
 
 #define TEXT_MAX (16u << 20)
 
@@ -21,20 +22,6 @@ nl_status nl_facts_at(nl_command *command, nl_status status, nl_ast_range range)
 }
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
-
-static const nl_temp_view *find_view(nl_command *command, const nl_str *parts, uint32_t part_count)
-{
-    const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
-    if (part_count == 1 || is_global) {
-        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
-        if (view) return view;
-    }
-    nl_session_name name;
-    nl_error *error = nl_session_resolve(command->session, parts, part_count, command->arena, &name);
-    if (!error) return nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false);
-    nl_error_free(error);
-    return NULL;
-}
 
 /* A view's columns are those of its query. */
 static nl_status find_view_columns(nl_command *command, const nl_str *parts, uint32_t part_count, nl_facts *facts)
@@ -108,7 +95,7 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
         command->resolver.find_relation(&command->resolver, parts, part_count, NULL, NULL, 0, command->arena, &found),
         range));
     if (found.table) nl_arena_on_free(command->arena, release_table, NL_UNCONST(found.table));
-    if (found.view || !nl_table_is_iceberg(found.table)) facts->view = find_view(command, parts, part_count);
+    if (found.view || !nl_table_is_iceberg(found.table)) facts->view = nl_command_find_view(command, parts, part_count);
     if (facts->view) return find_view_columns(command, parts, part_count, facts);
     NL_CHECK(found.table);
     facts->row_type = found.table->row_type;

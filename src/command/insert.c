@@ -1,6 +1,8 @@
 /* command/insert.c - INSERT INTO, INSERT OVERWRITE (static and dynamic), INSERT INTO … REPLACE WHERE. */
 #include "command/write.h"
 
+#include "command/views.h"
+#include "exec/sinks.h"
 #include "exec/source/predicate.h"
 #include "exec/sources.h"
 
@@ -16,6 +18,55 @@ static uint32_t column_position(const insertion *self, nl_str name)
     for (uint32_t i = 0; i < self->target.row_type->child_count; i++)
         if (nl_str_equal_nocase(self->target.row_type->children[i].name, name)) return i;
     return UINT32_MAX;
+}
+
+/* The names of a column list: each a column of the table, and once. */
+static nl_status check_column_list(insertion *self)
+{
+    const nl_ast_idents *names = &self->ast->columns;
+    nl_command *command = self->command;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const nl_str quoted = nl_command_quoted(command, &names->items[i].text, 1);
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(names->items[i].text, names->items[j].text)) return NL_RAISE(COLUMN_ALREADY_EXISTS, NL_P_STR("columnName", quoted));
+        if (column_position(self, names->items[i].text) != UINT32_MAX) continue;
+        nl_builder proposal;
+        nl_builder_init(&proposal, 1 << 20);
+        for (uint32_t c = 0; c < self->target.row_type->child_count; c++)
+            nl_append_f(&proposal, "%s`" NL_STR_FMT "`", c ? ", " : "", NL_STR_ARG(self->target.row_type->children[c].name));
+        nl_status status = NL_RAISE(UNRESOLVED_COLUMN__WITH_SUGGESTION, NL_P_STR("objectName", quoted), NL_P("proposal", nl_builder_c(&proposal)));
+        nl_builder_fini(&proposal);
+        return nl_command_at(command, status, names->items[i].range);
+    }
+    return NULL;
+}
+
+/* ---- DEFAULT --------------------------------------------------------------------------------------------------- */
+
+static bool is_default(const nl_ast_expr *value)
+{
+    return value->kind == NL_AST_EXPR_COLUMN && value->column.count == 1 && !value->column.parts[0].is_quoted &&
+           nl_str_is_nocase(value->column.parts[0].text, "default");
+}
+
+/* Columns have no defaults yet: DEFAULT is NULL, in VALUES and in the list of a SELECT. */
+static void replace_defaults(nl_command *command, nl_ast_exprs *exprs)
+{
+    for (uint32_t i = 0; i < exprs->count; i++) {
+        nl_ast_expr *expr = exprs->items[i];
+        if (expr->kind == NL_AST_EXPR_ROW) replace_defaults(command, &expr->row);
+        if (!is_default(expr)) continue;
+        nl_ast_expr *null = NL_NEW(command->arena, nl_ast_expr);
+        *null = (nl_ast_expr){.kind = NL_AST_EXPR_LITERAL, .range = expr->range};
+        null->literal.kind = NL_AST_LITERAL_NULL;
+        exprs->items[i] = null;
+    }
+}
+
+static void replace_query_defaults(nl_command *command, const nl_ast_query *query)
+{
+    if (query->body->kind == NL_AST_TERM_VALUES) replace_defaults(command, &query->body->values->rows);
+    if (query->body->kind == NL_AST_TERM_SELECT) replace_defaults(command, &query->body->select->items);
 }
 
 /* The query's columns under the names of the column list. */
@@ -106,6 +157,8 @@ static nl_status plan_rows(insertion *self, const nl_ast_query *query)
 {
     const nl_logical *plan = NULL;
     nl_command *command = self->command;
+    NL_TRY(check_column_list(self));
+    replace_query_defaults(command, query);
     NL_TRY(nl_analyze_query(&command->context, query, &plan));
     if (self->ast->columns.count > 0) NL_TRY(rename_columns(self, plan, &plan));
     if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
@@ -146,7 +199,7 @@ static nl_status replace_where_predicate(insertion *self, const nl_predicate **p
     NL_TRY(nl_iceberg_source_new(self->target.table, &read, &source));
     const nl_logical *scan = nl_plan_scan(&command->context, source, self->target.name_parts, self->target.name_count);
     nl_table_release(source); /* the plan holds its own reference */
-    NL_TRY(nl_analyze_expr(&command->context, self->ast->replace_where, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_analyze_condition(&command->context, self->ast->replace_where, scan->columns, scan->column_count, &condition));
     NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
     if (!is_exact) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "REPLACE WHERE takes comparisons of columns with constants; this condition is another one");
@@ -193,10 +246,41 @@ static nl_status run_insertion(insertion *self, const nl_ast_query *query)
     return status;
 }
 
+/* ---- INSERT OVERWRITE DIRECTORY --------------------------------------------------------------------------------- */
+
+static nl_status insert_directory(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
+{
+    const nl_str *provider;
+    uint32_t provider_count, option_count;
+    const nl_property *options;
+    const nl_logical *plan = NULL, *optimized = NULL;
+    nl_parallel_sink *sink = NULL;
+    if (target->provider.count == 0)
+        return NL_RAISE(NOT_SUPPORTED_COMMAND_WITHOUT_HIVE_SUPPORT, NL_P("cmd", "INSERT OVERWRITE DIRECTORY with the Hive format"));
+    NL_TRY(nl_command_name(command, &target->provider, &provider, &provider_count));
+    nl_command_properties(command, target->directory_options, &options, &option_count);
+    nl_str path = target->path;
+    for (uint32_t i = 0; i < option_count && !path.data; i++)
+        if (nl_str_is_nocase(options[i].key, "path")) path = options[i].value;
+    if (nl_str_is_nocase(provider[0], "iceberg")) return NL_RAISE(_LEGACY_ERROR_TEMP_2233, NL_P("providingClass", "iceberg"));
+    NL_TRY(nl_analyze_query(&command->context, query, &plan));
+    NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
+    nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        fields[i] = (nl_field){.name = plan->columns[i].name, .type = plan->columns[i].type, .is_nullable = true};
+    NL_TRY(nl_command_optimize(command, plan, &optimized));
+    NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
+                            option_count, true, &sink));
+    nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
+    if (!status) return nl_file_sink_finish(sink);
+    nl_file_sink_discard(sink);
+    return status;
+}
+
 static nl_status insert_one(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
 {
     insertion self = {.command = command, .ast = target};
-    if (target->is_directory) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s does not run INSERT OVERWRITE DIRECTORY yet", NILAS_VERSION);
+    if (target->is_directory) return insert_directory(command, target, query);
     NL_TRY(nl_write_table_open(command, &target->table, &self.target));
     nl_status status = run_insertion(&self, query);
     nl_write_table_fini(&self.target);

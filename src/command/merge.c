@@ -249,7 +249,7 @@ static nl_status join_sides(merge *self, bool is_restricted, const nl_str *files
     nl_logical *join = nl_logical_new(command->arena, NL_PLAN_JOIN, sides, 2);
     join->join.kind = kind;
     make_joined_columns(command, plan->target, plan->source, join);
-    NL_TRY(nl_analyze_expr(&command->context, self->ast->condition, join->columns, join->column_count, &join->join.condition));
+    NL_TRY(nl_analyze_condition(&command->context, self->ast->condition, join->columns, join->column_count, &join->join.condition));
     plan->joined = join;
     plan->columns = join->columns;
     plan->target_flag = nl_column_expr(command->arena, &join->columns[plan->target->column_count - 1]);
@@ -276,7 +276,7 @@ static nl_status clause_condition(merge *self, const merge_plan *plan, const nl_
     *condition = applies;
     if (!clause->condition) return NULL;
     const nl_expr *own = NULL;
-    NL_TRY(nl_analyze_expr(&command->context, clause->condition, plan->columns, plan->joined->column_count, &own));
+    NL_TRY(nl_analyze_condition(&command->context, clause->condition, plan->columns, plan->joined->column_count, &own));
     *condition = nl_expr_and(command->arena, applies, own);
     return NULL;
 }

@@ -8,7 +8,9 @@ nl_status nl_command_name(nl_command *command, const nl_ast_name *name, const nl
         nl_value value;
         NL_TRY(nl_analyze_constant(&command->context, name->expression, &value));
         if (value.is_null || value.type->id != NL_TYPE_STRING)
-            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "IDENTIFIER() wants a text that is not null");
+            return value.is_null ? NL_RAISE(NOT_A_CONSTANT_STRING__NULL, NL_P("name", "IDENTIFIER"), NL_P("expr", "\"NULL\""))
+                                 : NL_RAISE(NOT_A_CONSTANT_STRING__WRONG_TYPE, NL_P("name", "IDENTIFIER"), NL_P("expr", "\"expression\""),
+                                            NL_P_STR("dataType", nl_arena_f(command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(command->arena, value.type)))));
         NL_TRY(nl_sql_parse_name(command->arena, value.text, NULL, &evaluated));
     }
     nl_str *list = NL_NEW_ARRAY(command->arena, nl_str, evaluated.count);

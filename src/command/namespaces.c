@@ -1,5 +1,5 @@
 /* command/namespaces.c - USE, SET CATALOG, CREATE, ALTER and DROP NAMESPACE. */
-#include "command/command_private.h"
+#include "command/views.h"
 
 static nl_status schema_not_found(nl_command *command, const nl_session_name *name)
 {
@@ -109,7 +109,13 @@ static nl_status drop_table(nl_command *command, const nl_ast_drop *drop)
 {
     nl_session_name name;
     bool was_dropped = false;
-    NL_TRY(nl_command_table_name(command, &drop->name, &name));
+    const nl_str *parts;
+    uint32_t part_count;
+    NL_TRY(nl_command_name(command, &drop->name, &parts, &part_count));
+    const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
+    if ((part_count == 1 || is_global) && nl_session_drop_view(command->session, parts[part_count - 1], is_global)) return NULL; /* as Spark does */
+    NL_TRY(nl_command_refuse_view(command, &drop->name, "DROP TABLE"));
+    NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
     NL_TRY(nl_catalog_drop_table(name.catalog, &name.identifier, drop->is_purge, &was_dropped));
     if (was_dropped || drop->is_if_exists) return NULL;
     return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted_name(command, &name)));

@@ -12,6 +12,12 @@ static nl_command *command_of(nl_resolver *resolver)
 
 static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_resolved_relation *found)
 {
+    const nl_temp_view *made = command->made_view;
+    if (made && made->is_global == view->is_global && nl_str_equal_nocase(made->name, view->name)) {
+        const nl_str name = nl_command_quoted(command, &made->name, 1);
+        return NL_RAISE(RECURSIVE_VIEW, NL_P_STR("viewIdent", name),
+                        NL_P_STR("newPath", nl_arena_f(command->arena, NL_STR_FMT " -> " NL_STR_FMT, NL_STR_ARG(name), NL_STR_ARG(name))));
+    }
     if (view->sql.length == 0) {
         found->table = nl_table_retain(view->handle);
         return NULL;
@@ -205,6 +211,12 @@ static void name_found(nl_command *command, const nl_session_name *name, nl_reso
     found->name_count = identifier->namespace_count + 2;
 }
 
+/* Spark knows these, but not as files that a query may name. */
+static bool is_other_format(nl_str format)
+{
+    return nl_str_is_nocase(format, "iceberg") || nl_str_is_nocase(format, "jdbc");
+}
+
 static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_time_travel *travel, const nl_str *in_namespace,
                                uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found)
 {
@@ -225,6 +237,10 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     nl_session_name name;
     bool is_found = false;
     NL_TRY(nl_session_resolve(command->session, full, full_count, command->arena, &name));
+    if (nl_str_find(parts[part_count - 1], NL_STR("/"), 0) != NL_NOT_FOUND) { /* format.`path` of an unknown format */
+        if (part_count == 2 && is_other_format(parts[0])) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));
+        return not_found(command, parts, part_count);
+    }
     NL_TRY(find_table(command, &name, travel, found, &is_found));
     if (is_found) {
         name_found(command, &name, found);

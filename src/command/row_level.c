@@ -400,10 +400,33 @@ static bool is_default(const nl_ast_expr *value)
            nl_str_is_nocase(value->column.parts[0].text, "default");
 }
 
+/* Does one of the names stand for a part of what the other stands for, or for the same? */
+static bool overlap(const nl_row_level *self, const nl_ast_name *a, const nl_ast_name *b)
+{
+    const uint32_t a_start = qualifier_parts(self, a), b_start = qualifier_parts(self, b);
+    for (uint32_t i = 0; a_start + i < a->count && b_start + i < b->count; i++)
+        if (!nl_str_equal_nocase(a->parts[a_start + i].text, b->parts[b_start + i].text)) return false;
+    return true;
+}
+
+static nl_status check_conflicts(const nl_row_level *self, const nl_ast_assignments *assignments)
+{
+    for (uint32_t i = 0; i < assignments->count; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            if (!overlap(self, &assignments->items[i].target, &assignments->items[j].target)) continue;
+            nl_command *command = self->command;
+            const nl_str name = assignments->items[j].target.parts[assignments->items[j].target.count - 1].text;
+            return NL_RAISE(DATATYPE_MISMATCH__INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS, NL_P("sqlExpr", "\"UPDATE\""),
+                            NL_P_STR("errors", nl_arena_f(command->arena, "\n- Multiple assignments for '" NL_STR_FMT "'", NL_STR_ARG(name))));
+        }
+    return NULL;
+}
+
 nl_status nl_row_level_assign(nl_row_level *self, const nl_ast_assignments *assignments, const nl_column *columns, uint32_t column_count,
                               const nl_expr *const *current, const nl_expr **values)
 {
     nl_command *command = self->command;
+    NL_TRY(check_conflicts(self, assignments));
     for (uint32_t i = 0; i < assignments->count; i++) {
         const nl_ast_assignment *assignment = &assignments->items[i];
         const uint32_t skipped = qualifier_parts(self, &assignment->target);

@@ -1,13 +1,8 @@
 /* command/show_table.c - SHOW TBLPROPERTIES, COLUMNS, CREATE TABLE, PARTITIONS, TABLE EXTENDED. */
 #include "command/facts.h"
+#include "command/views.h"
 
 #define TEXT_MAX (16u << 20)
-
-/* A view kept for the session under its full name, as its catalog would keep it. */
-static bool is_permanent(const nl_temp_view *view)
-{
-    return view && nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND;
-}
 
 /* ---- TBLPROPERTIES ----------------------------------------------------------------------------------------------- */
 
@@ -21,7 +16,7 @@ static nl_status show_properties(nl_command *command, const nl_ast_show *show)
     uint32_t count;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     NL_TRY(nl_command_rows(command, fields, NL_COUNT(fields), &rows));
-    if (facts.view && !is_permanent(facts.view)) return NULL; /* a temporary view has none to show */
+    if (facts.view && !nl_view_is_permanent(facts.view)) return NULL; /* a temporary view has none to show */
     nl_facts_properties(command, &facts, &items, &count);
     if (facts.view) facts.name = facts.view->name;
     for (uint32_t i = 0; i < count; i++) {
@@ -49,9 +44,8 @@ static nl_status check_namespace(nl_command *command, const nl_facts *facts, con
         is_same = nl_str_equal_nocase(name.identifier.namespace_parts[i], given[i]);
     if (is_same) return NULL;
     const nl_str own = nl_command_quoted(command, name.identifier.namespace_parts, name.identifier.namespace_count);
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
-                         "SHOW COLUMNS with conflicting namespaces: " NL_STR_FMT " != " NL_STR_FMT ".",
-                         NL_STR_ARG(nl_command_quoted(command, given, given_count)), NL_STR_ARG(own));
+    return NL_RAISE(SHOW_COLUMNS_WITH_CONFLICT_NAMESPACE, NL_P_STR("namespaceA", nl_command_quoted(command, given, given_count)),
+                    NL_P_STR("namespaceB", own));
 }
 
 static nl_status show_columns(nl_command *command, const nl_ast_show *show)
@@ -162,12 +156,9 @@ static nl_status show_create(nl_command *command, const nl_ast_show *show)
     nl_facts facts;
     nl_rows *rows = NULL;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
-    if (is_permanent(facts.view))
+    if (nl_view_is_permanent(facts.view))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not show the CREATE statement of a view yet");
-    if (facts.view)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
-                             "'SHOW CREATE TABLE' expects a permanent view but " NL_STR_FMT " is a temp view.",
-                             NL_STR_ARG(nl_command_quoted(command, &facts.view->name, 1)));
+    if (facts.view) return nl_facts_at(command, nl_view_raise_temporary(command, "SHOW CREATE TABLE", facts.view), show->name.range);
     if (show->is_serde)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "SHOW CREATE TABLE AS SERDE is not supported for v2 tables.");
     if (!facts.metadata) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "SHOW CREATE TABLE works on Iceberg tables only");
@@ -191,12 +182,7 @@ static nl_status no_partitions(nl_command *command, const nl_facts *facts, nl_as
                      ? nl_arena_f(command->arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(quoted), NL_STR_ARG(part))
                      : part;
     }
-    return nl_facts_at(command,
-                       NL_RAISE_TEXT(NILAS_UNSUPPORTED,
-                                     "The partition command is invalid. Table " NL_STR_FMT
-                                     " does not support partition management.",
-                                     NL_STR_ARG(quoted)),
-                       range);
+    return nl_facts_at(command, NL_RAISE(INVALID_PARTITION_OPERATION__PARTITION_MANAGEMENT_IS_UNSUPPORTED, NL_P_STR("name", quoted)), range);
 }
 
 static nl_status show_partitions(nl_command *command, const nl_ast_show *show)
@@ -204,12 +190,7 @@ static nl_status show_partitions(nl_command *command, const nl_ast_show *show)
     nl_facts facts;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     if (!facts.view) return no_partitions(command, &facts, show->name.range);
-    const nl_str name = nl_command_quoted(command, &facts.view->name, 1);
-    return nl_facts_at(command,
-                       NL_RAISE_TEXT(NILAS_UNSUPPORTED,
-                                     "'SHOW PARTITIONS' expects a table but " NL_STR_FMT " is a view.",
-                                     NL_STR_ARG(name)),
-                       show->name.range);
+    return nl_command_refuse_view(command, &show->name, "SHOW PARTITIONS");
 }
 
 /* ---- TABLE EXTENDED ---------------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static nl_status make_row(nl_row_level *self, const nl_ast_update *update, const
 static nl_status analyze_where(nl_row_level *self, const nl_ast_update *update, const nl_logical *scan, const nl_expr **condition)
 {
     *condition = nl_expr_boolean(self->command->arena, true);
-    return update->where ? nl_analyze_expr(&self->command->context, update->where, scan->columns, scan->column_count, condition) : NULL;
+    return update->where ? nl_analyze_condition(&self->command->context, update->where, scan->columns, scan->column_count, condition) : NULL;
 }
 
 static nl_status update_by_copy(nl_row_level *self, const nl_ast_update *update, const nl_predicate *conflict_filter)

@@ -1,14 +1,92 @@
 /* command/views.c - CREATE [TEMPORARY] VIEW, CREATE TEMPORARY VIEW … USING, and views that live as long as the session. */
-#include "command/command_private.h"
+#include "command/views.h"
 
 #include "exec/sources.h"
+
+const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *parts, uint32_t part_count)
+{
+    const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
+    if (part_count == 1 || is_global) {
+        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
+        if (view) return view;
+    }
+    nl_session_name name;
+    nl_error *error = nl_session_resolve(command->session, parts, part_count, command->arena, &name);
+    if (!error) return nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false);
+    nl_error_free(error);
+    return NULL;
+}
+
+bool nl_view_is_permanent(const nl_temp_view *view)
+{
+    return view && nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND;
+}
+
+nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view)
+{
+    nl_temp_view *copy = NL_NEW(arena, nl_temp_view);
+    *copy = *view;
+    copy->name = nl_arena_str(arena, view->name);
+    copy->sql = nl_arena_str(arena, view->sql);
+    copy->catalog = nl_arena_str(arena, view->catalog);
+    copy->comment = nl_arena_str(arena, view->comment);
+    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, view->namespace_count + 1);
+    for (uint32_t i = 0; i < view->namespace_count; i++) parts[i] = nl_arena_str(arena, view->namespace_parts[i]);
+    copy->namespace_parts = parts;
+    nl_property *properties = NL_NEW_ARRAY(arena, nl_property, view->property_count + 1);
+    for (uint32_t i = 0; i < view->property_count; i++)
+        properties[i] = (nl_property){nl_arena_str(arena, view->properties[i].key), nl_arena_str(arena, view->properties[i].value)};
+    copy->properties = properties;
+    if (view->columns) copy->columns = nl_type_struct(arena, view->columns, view->column_count)->children;
+    return copy;
+}
+
+nl_status nl_command_refuse_view(nl_command *command, const nl_ast_name *name, const char *operation)
+{
+    const nl_str *parts;
+    uint32_t count;
+    NL_TRY(nl_command_name(command, name, &parts, &count));
+    if (!nl_command_find_view(command, parts, count)) return NULL;
+    return nl_command_at(command, NL_RAISE(EXPECT_TABLE_NOT_VIEW__NO_ALTERNATIVE, NL_P("operation", operation),
+                                           NL_P_STR("viewName", nl_command_quoted(command, parts, count))),
+                         name->range);
+}
+
+nl_status nl_view_raise_temporary(nl_command *command, const char *operation, const nl_temp_view *view)
+{
+    return NL_RAISE(EXPECT_PERMANENT_VIEW_NOT_TEMP, NL_P("operation", operation), NL_P_STR("viewName", nl_command_quoted(command, &view->name, 1)));
+}
+
+static nl_str lower(nl_arena *arena, nl_str text)
+{
+    char *made = NL_NEW_ARRAY(arena, char, text.length + 1);
+    for (size_t i = 0; i < text.length; i++) made[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] + 'a' - 'A') : text.data[i];
+    return (nl_str){made, text.length};
+}
+
+nl_status nl_view_check_columns(nl_command *command, const nl_logical *plan, const nl_field *names, uint32_t name_count)
+{
+    const uint32_t count = names ? name_count : plan->column_count;
+    const bool is_exact = command->context.is_case_sensitive;
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_str name = names ? names[i].name : plan->columns[i].name;
+        for (uint32_t j = 0; j < i; j++) {
+            const nl_str other = names ? names[j].name : plan->columns[j].name;
+            if (!(is_exact ? nl_str_equal(name, other) : nl_str_equal_nocase(name, other))) continue;
+            const nl_str shown = is_exact ? name : lower(command->arena, name);
+            return NL_RAISE(COLUMN_ALREADY_EXISTS, NL_P_STR("columnName", nl_command_quoted(command, &shown, 1)));
+        }
+    }
+    return NULL;
+}
 
 /* The query is analyzed once at creation: what it lacks is said now, and its column names are known. */
 static nl_status check_query(nl_command *command, const nl_ast_create_view *create, nl_temp_view *view)
 {
     const nl_logical *plan = NULL;
+    command->made_view = view;
     NL_TRY(nl_analyze_query(&command->context, create->query, &plan));
-    if (create->column_count == 0) return NULL;
+    if (create->column_count == 0) return nl_view_check_columns(command, plan, NULL, 0);
     if (create->column_count != plan->column_count) {
         const bool has_too_few = create->column_count > plan->column_count;
         const nl_str name = view->name;
@@ -24,7 +102,7 @@ static nl_status check_query(nl_command *command, const nl_ast_create_view *crea
                                 .comment = create->columns[i].comment};
     view->columns = columns;
     view->column_count = plan->column_count;
-    return NULL;
+    return nl_view_check_columns(command, plan, columns, plan->column_count);
 }
 
 static nl_status temporary_name(nl_command *command, const nl_ast_create_view *create, const nl_str *parts, uint32_t part_count, nl_str *name)
@@ -106,7 +184,7 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     const nl_str path = option_value(options, option_count, "path");
     const nl_str format = provider[provider_count - 1];
     if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
-    if (!path.data) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "OPTIONS of a view over " NL_STR_FMT " files needs a path", NL_STR_ARG(format));
+    if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(format, "csv") ? "CSV" : nl_str_is_nocase(format, "json") ? "JSON" : "Parquet"));
     /* The source outlives the statement: it is paid for by the session. */
     NL_TRY(nl_file_source_new(format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), command->query.pool,
                               &source));

@@ -2,6 +2,7 @@
 #include "command/write.h"
 
 #include "base/number.h"
+#include "command/views.h"
 
 void nl_write_table_fini(nl_write_table *target)
 {
@@ -103,6 +104,7 @@ nl_status nl_write_table_open(nl_command *command, const nl_ast_name *name, nl_w
         const nl_str *parts;
         uint32_t part_count;
         NL_TRY(nl_command_name(command, name, &parts, &part_count));
+        NL_TRY(nl_command_refuse_view(command, name, "write"));
         status = nl_command_at(command, NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted(command, parts, part_count))), name->range);
     }
     if (!status) status = fill_types(command, target);

@@ -65,6 +65,9 @@ NL_MUST_USE nl_status nl_analyze_expr(nl_plan_context *context, const struct nl_
                                       uint32_t column_count, const nl_expr **result);
 /* The analyzed expression with constants folded and conditions in their shortest form, for what decides by its form. */
 NL_MUST_USE nl_status nl_simplify_expr(nl_plan_context *context, const nl_expr *expr, const nl_expr **result);
+/* The same for a condition: BOOLEAN, or DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN. */
+NL_MUST_USE nl_status nl_analyze_condition(nl_plan_context *context, const struct nl_ast_expr *expr, const nl_column *columns,
+                                           uint32_t column_count, const nl_expr **result);
 /* A constant: analyzed and evaluated; non-foldable ones fail as in Spark. */
 NL_MUST_USE nl_status nl_analyze_constant(nl_plan_context *context, const struct nl_ast_expr *expr, nl_value *value);
 /* A scan of the table with all its columns (metadata columns hidden), names qualified. */

@@ -181,7 +181,7 @@ static nl_status where_predicate(rewrite *self, const nl_predicate **predicate)
     if (!text.data) return NULL;
     NL_TRY(new_scan(self, &read, &scan));
     NL_TRY(nl_sql_parse_expression(command->arena, text, NULL, &parsed));
-    NL_TRY(nl_analyze_expr(&command->context, parsed, scan->columns, scan->column_count, &condition));
+    NL_TRY(nl_analyze_condition(&command->context, parsed, scan->columns, scan->column_count, &condition));
     NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
     if (!is_exact && (*predicate)->kind == NL_PREDICATE_TRUE)

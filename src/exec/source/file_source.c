@@ -55,8 +55,8 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
 static nl_status infer(nl_file_source *self, nl_memory *memory, const nl_type **type)
 {
     if (self->files.file_count == 0)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "[UNABLE_TO_INFER_SCHEMA] Unable to infer schema for %s. It must be specified manually. SQLSTATE: 42KD9",
-                             self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON");
+        return NL_RAISE(UNABLE_TO_INFER_SCHEMA,
+                        NL_P("format", self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON"));
     return self->format == NL_FILES_PARQUET ? parquet_type(self, memory, type) : text_type(self, memory, type);
 }
 

@@ -73,7 +73,7 @@ static nl_status visit(void *argument, const nl_file_info *info)
     return info->is_directory ? NULL : add_file(argument, info);
 }
 
-static nl_status absolute(nl_arena *arena, nl_str path, nl_str *whole)
+nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole)
 {
     *whole = path;
     if (path.length > 0 && path.data[0] == '/') return NULL;
@@ -89,7 +89,7 @@ static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
 {
     nl_str path;
     nl_file_info info;
-    NL_TRY(absolute(self->arena, given, &path));
+    NL_TRY(nl_plain_path_absolute(self->arena, given, &path));
     if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
     NL_TRY(nl_fs_stat(files->fs, path, &info));
     self->base = info.is_directory ? path : nl_path_parent(path);

@@ -24,4 +24,6 @@ typedef struct nl_plain_files {
  * inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
  * Fails: PATH_NOT_FOUND; NILAS_ILLEGAL_ARGUMENT when folders disagree about the partition columns. */
 NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_eval_confs *confs, nl_arena *arena, nl_plain_files *files);
+/* A path of the local disk with the current folder in front when it has none. */
+NL_MUST_USE nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole);
 void nl_plain_files_fini(nl_plain_files *files); /* zeroed is fine */

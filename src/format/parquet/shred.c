@@ -54,7 +54,12 @@ static nl_status copy_entries(nl_memory *memory, const entries *from, uint32_t c
 
 static nl_status required_is_null(const nl_write_node *node)
 {
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Null value appeared in non-nullable field " NL_STR_FMT ".", NL_STR_ARG(node->name));
+    nl_builder path; /* "`id`" and a line's end, before the sentence that Spark adds */
+    nl_builder_init(&path, 1 << 16);
+    nl_append_f(&path, "\n- field `" NL_STR_FMT "`\n", NL_STR_ARG(node->name));
+    nl_status status = NL_RAISE(NOT_NULL_ASSERT_VIOLATION, NL_P("walkedTypePath", nl_builder_c(&path)));
+    nl_builder_fini(&path);
+    return status;
 }
 
 /* Nulls die; the others move to where the vector keeps their value. */

@@ -73,7 +73,7 @@ NL_MUST_USE nl_status nl_parquet_codec_find(nl_str name, nl_parquet_codec *codec
 NL_MUST_USE nl_status nl_parquet_writer_create(nl_output *output, const nl_type *type, const nl_parquet_write_options *options,
                                                nl_memory *memory, nl_parquet_writer **writer);
 /* Appends the batch's live rows; columns are the type's fields in order. Shares the batch's buffers for a while.
- * Fails: NOT_NULL_ASSERT_VIOLATION-like NILAS_ILLEGAL_ARGUMENT when a required field is null. */
+ * Fails: NOT_NULL_ASSERT_VIOLATION when a required field is null. */
 NL_MUST_USE nl_status nl_parquet_writer_append(nl_parquet_writer *writer, const nl_batch *batch);
 uint64_t nl_parquet_writer_row_count(const nl_parquet_writer *writer);
 /* Bytes the file would have if it ended now, about: for rolling at write.target-file-size-bytes. */

@@ -388,7 +388,7 @@ static void test_a_null_in_a_required_field_is_refused(void **state)
     const nl_field field = {.name = NL_STR("c"), .type = nl_type_int(), .field_id = 1};
     column.type = nl_type_struct(column.arena, &field, 1);
     must(nl_column_builder_null(column.builder));
-    must_fail(write_column(&column, NULL), NL_COND_NILAS_ILLEGAL_ARGUMENT);
+    must_fail(write_column(&column, NULL), NL_COND_NOT_NULL_ASSERT_VIOLATION);
     bool exists = true;
     must(nl_fs_exists(column.fs, NL_STR("memory:/c.parquet"), &exists));
     assert_false(exists);

@@ -78,26 +78,6 @@ static nl_status bit_of_key(nl_aggregation *a, const nl_expr *gid, const nl_expr
     return NL_RAISE(GROUPING_COLUMN_MISMATCH, NL_P_STR("grouping", nl_quote_expr(arena, key)), NL_P("groupingColumns", "the grouping columns"));
 }
 
-static nl_status id_of_keys(nl_aggregation *a, const nl_expr *gid, const nl_expr *expr, const nl_expr **result)
-{
-    nl_arena *arena = nl_scope_arena(a->scope);
-    const nl_expr *sum = NULL;
-    for (uint32_t i = 0; i < expr->child_count; i++) {
-        const nl_expr *bit = NULL;
-        NL_TRY(bit_of_key(a, gid, expr->children[i], &bit));
-        const nl_value shift = nl_value_int(nl_type_int(), expr->child_count - 1 - i);
-        const nl_expr *const args[] = {bit, nl_expr_literal(arena, &shift)};
-        NL_TRY(nl_call_function(a->scope, NL_STR("shiftleft"), args, 2, &bit));
-        const nl_expr *const both[] = {sum, bit};
-        if (!sum)
-            sum = bit;
-        else
-            NL_TRY(nl_call_function(a->scope, NL_STR("|"), both, 2, &sum));
-    }
-    *result = sum;
-    return NULL;
-}
-
 static bool names_all_keys(const nl_aggregation *a, const nl_expr *expr)
 {
     if (expr->child_count == 0) return true;
@@ -105,6 +85,14 @@ static bool names_all_keys(const nl_aggregation *a, const nl_expr *expr)
     for (uint32_t i = 0; i < expr->child_count; i++)
         if (!nl_expr_equal(a->grouping.keys[i], expr->children[i])) return false;
     return true;
+}
+
+static nl_str texts_of(const nl_aggregation *a, const nl_expr *const *exprs, uint32_t count)
+{
+    nl_arena *arena = nl_scope_arena(a->scope);
+    nl_str *texts = NL_NEW_ARRAY(arena, nl_str, count + 1);
+    for (uint32_t i = 0; i < count; i++) texts[i] = nl_expr_pretty_str(arena, exprs[i]);
+    return nl_join_texts(arena, texts, count, ", ");
 }
 
 static nl_status rewrite_grouping(nl_aggregation *a, const nl_expr *expr, const nl_expr **result)
@@ -117,7 +105,8 @@ static nl_status rewrite_grouping(nl_aggregation *a, const nl_expr *expr, const 
     if (is_bit && expr->child_count == 1)
         NL_TRY(bit_of_key(a, gid, expr->children[0], &value));
     else if (!names_all_keys(a, expr))
-        NL_TRY(id_of_keys(a, gid, expr, &value));
+        return NL_RAISE(GROUPING_ID_COLUMN_MISMATCH, NL_P_STR("groupingIdColumn", texts_of(a, expr->children, expr->child_count)),
+                        NL_P_STR("groupByColumns", texts_of(a, a->grouping.keys, a->grouping.key_count)));
     if (is_bit) value = nl_expr_cast(arena, value, expr->type, NL_CAST_LEGACY);
     *result = nl_expr_with_span(arena, nl_expr_with_pretty(arena, value, nl_expr_pretty(arena, expr)), expr->span);
     return NULL;

@@ -180,6 +180,8 @@ const nl_pretty *nl_pretty_call(nl_scope *scope, nl_str name, const nl_expr *con
 /* "name(\1, \1)" */
 nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);
 NL_MUST_USE nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *call, const nl_expr **result);
+/* The frame of OVER (…), checked (frame.c); spec has its keys already. */
+NL_MUST_USE nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec);
 NL_MUST_USE nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items, const nl_sort_key **keys);
 NL_MUST_USE nl_status nl_resolve_lambda_call(nl_scope *scope, const nl_ast_expr *ast, nl_str name, const nl_expr **result);
 NL_MUST_USE nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
@@ -235,6 +237,7 @@ typedef struct nl_windows {
     nl_plan_context *context;
     nl_list exprs;   /* const nl_expr *  */
     nl_list columns; /* nl_column *      */
+    nl_list levels;  /* uint32_t as pointers: 0, or one more than the highest level inside */
 } nl_windows;
 NL_MUST_USE nl_status nl_windows_extract(nl_windows *windows, const nl_expr *expr, const nl_expr **result);
 const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child);
@@ -268,6 +271,8 @@ NL_MUST_USE nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast
 NL_MUST_USE nl_status nl_analyze_set(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_logical **plan);
 NL_MUST_USE nl_status nl_make_set(nl_env *env, nl_ast_range range, nl_ast_set_operator op, nl_ast_set_quantifier quantifier,
                                   const nl_logical *left, const nl_logical *right, const nl_logical **plan);
+/* Rows with maps or variants cannot be compared: DISTINCT and set operations refuse them. */
+NL_MUST_USE nl_status nl_check_distinct_types(nl_plan_context *context, const nl_column *columns, uint32_t count);
 NL_MUST_USE nl_status nl_analyze_sample(nl_env *env, const nl_ast_sample *sample, const nl_logical *child, const nl_logical **plan);
 /* WITH: *inner is env with the definitions; afterwards nl_finish_ctes inlines the ones used once. */
 NL_MUST_USE nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes, nl_env *inner);

@@ -353,6 +353,8 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     const nl_ast_call *written = &c->ast->call;
     nl_arena *arena = nl_scope_arena(scope);
     if (scope->clause == NL_CLAUSE_WHERE) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "WHERE"));
+    if (scope->clause == NL_CLAUSE_HAVING) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "HAVING"));
+    if (scope->aggregate_depth && !scope->window_depth) return NL_RAISE(_LEGACY_ERROR_TEMP_1031);
     if (c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW)
         return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(c->name))));
     if (written->filter) return NL_RAISE(_LEGACY_ERROR_TEMP_1030);
@@ -368,6 +370,8 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     if (!status) status = nl_resolve_window(scope, c->ast, bare, result);
     scope->window_depth--;
     NL_TRY(status);
+    if (scope->clause == NL_CLAUSE_JOIN || scope->clause == NL_CLAUSE_GROUP_BY)
+        return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(arena, *result)));
     if (scope->misplaced_alias.length)
         return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_WINDOW, NL_P_STR("lca", scope->misplaced_alias),
                         NL_P_STR("windowExpr", nl_quote_expr(arena, *result)));

@@ -48,6 +48,28 @@ static nl_status without_hidden(nl_env *env, const nl_logical *plan, const nl_lo
     return NULL;
 }
 
+static bool has_map(const nl_type *type, uint32_t depth)
+{
+    if (type->id == NL_TYPE_MAP) return true;
+    for (uint32_t i = 0; i < type->child_count && depth < NL_EXPRESSION_DEPTH_MAX; i++)
+        if (has_map(type->children[i].type, depth + 1)) return true;
+    return false;
+}
+
+nl_status nl_check_distinct_types(nl_plan_context *context, const nl_column *columns, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_column *column = &columns[i];
+        if (column->is_hidden) continue;
+        const nl_str name = nl_quote_name(context->arena, column->name);
+        const nl_str type = nl_quote_type(context->arena, column->type);
+        if (has_map(column->type, 0)) return NL_RAISE(UNSUPPORTED_FEATURE__SET_OPERATION_ON_MAP_TYPE, NL_P_STR("colName", name), NL_P_STR("dataType", type));
+        if (column->type->id == NL_TYPE_VARIANT)
+            return NL_RAISE(UNSUPPORTED_FEATURE__SET_OPERATION_ON_VARIANT_TYPE, NL_P_STR("colName", name), NL_P_STR("dataType", type));
+    }
+    return NULL;
+}
+
 static nl_status set_types(nl_env *env, const char *word, const nl_logical *left, const nl_logical *right, const nl_type ***types)
 {
     nl_arena *arena = env->context->arena;
@@ -76,6 +98,7 @@ static nl_status make_set(nl_env *env, nl_ast_set_operator op, nl_ast_set_quanti
     NL_TRY(set_types(env, word, left, right, &types));
     NL_TRY(nl_cast_columns(env, left, types, &left));
     NL_TRY(nl_cast_columns(env, right, types, &right));
+    if (set_kind(op, quantifier) != NL_SET_UNION_ALL) NL_TRY(nl_check_distinct_types(env->context, left->columns, left->column_count));
     const nl_logical *const children[] = {left, right};
     nl_logical *set = nl_logical_new(arena, NL_PLAN_SET, children, 2);
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, left->column_count + 1);

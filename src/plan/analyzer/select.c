@@ -223,6 +223,29 @@ static nl_status rewrite_order(selection *s, nl_aggregation *a, const nl_expr **
     return nl_sql_at(nl_raise_unresolved(&scope, &written->name, 1), s->env->text, place, false);
 }
 
+static bool find_swallowed(void *context, const nl_expr *expr)
+{
+    if (expr->kind == NL_EXPR_AGGREGATE) return false;
+    if (expr->kind == NL_EXPR_COLUMN) *(const nl_expr **)context = expr;
+    return expr->kind != NL_EXPR_COLUMN;
+}
+
+/* The same in HAVING; what is named is the first column outside of aggregate functions. */
+static nl_status rewrite_having(selection *s, nl_aggregation *a)
+{
+    const nl_expr *written = s->having;
+    nl_status status = rewrite_one(s, a, &s->having);
+    const nl_expr *column = NULL;
+    if (!status || nl_error_condition(status) != NL_COND_MISSING_AGGREGATION) return status;
+    nl_expr_walk(written, find_swallowed, (void *)&column);
+    if (!column || column->kind != NL_EXPR_COLUMN || !column->name.length) return status;
+    nl_error_free(status);
+    nl_scope scope;
+    over_items(s, NL_CLAUSE_HAVING, &scope);
+    const nl_ast_range place = {.start = column->span.start, .stop = column->span.stop};
+    return nl_sql_at(nl_raise_unresolved(&scope, &column->name, 1), s->env->text, place, false);
+}
+
 static nl_status rewrite_generators(selection *s, nl_aggregation *a)
 {
     for (uint32_t g = 0; g < s->generators.count; g++) {
@@ -263,7 +286,7 @@ static nl_status aggregate(selection *s)
     nl_aggregation a;
     nl_aggregation_start(&a, &s->scope, &s->grouping, s->input);
     for (uint32_t i = 0; i < s->items.count; i++) NL_TRY(rewrite_one(s, &a, &s->items.list[i].expr));
-    if (s->having) NL_TRY(rewrite_one(s, &a, &s->having));
+    if (s->having) NL_TRY(rewrite_having(s, &a));
     for (uint32_t i = 0; i < s->order_count; i++) NL_TRY(rewrite_order(s, &a, &s->order[i].expr));
     NL_TRY(rewrite_generators(s, &a));
     s->plan = nl_aggregation_plan(&a, s->plan);
@@ -376,6 +399,8 @@ static nl_status organize(selection *s)
     nl_list hidden = {0};
     project(s, &hidden);
     const nl_column *columns = s->plan->columns;
+    if (s->is_distinct)
+        NL_TRY(nl_sql_at(nl_check_distinct_types(s->env->context, columns, s->items.count), s->env->text, s->term->range, false));
     if (s->is_distinct) s->plan = nl_logical_over(s->arena, NL_PLAN_DISTINCT, s->plan);
     if (s->order_count) {
         const bool is_global = s->organization->order_by.count != 0;

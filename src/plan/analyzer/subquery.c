@@ -162,6 +162,7 @@ static nl_status resolve_in(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
 
 nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
+    if (scope->lambda) return NL_RAISE(UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY__HIGHER_ORDER_FUNCTION);
     if (ast->kind == NL_AST_EXPR_SUBQUERY) return resolve_scalar(scope, ast, result);
     if (ast->kind == NL_AST_EXPR_EXISTS) return resolve_exists(scope, ast, result);
     return resolve_in(scope, ast, result);

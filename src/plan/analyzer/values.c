@@ -1,7 +1,7 @@
 /* VALUES: rows of expressions, each column of the rows' common type. */
 #include "plan/analyzer/analyzer.h"
 
-/* A row's cells: (a, b), a struct to be opened, or one value. */
+/* A row's cells: (a, b), STRUCT(a, b) the same, or one value, which may be a struct. */
 static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *const **cells, uint32_t *count)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -12,7 +12,8 @@ static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_e
     const nl_expr *value = NULL;
     NL_TRY(nl_resolve_expr(scope, ast, &value));
     const nl_expr **list;
-    if (value->type->id != NL_TYPE_STRUCT || value->kind != NL_EXPR_CALL) {
+    const bool is_opened = ast->kind == NL_AST_EXPR_CALL && ast->call.form == NL_AST_CALL_STRUCT;
+    if (!is_opened) {
         list = NL_NEW_ARRAY(arena, const nl_expr *, 1);
         list[0] = value;
         *count = 1;

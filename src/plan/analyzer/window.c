@@ -1,8 +1,6 @@
 /* OVER: window specifications, their default frames, how they print, and the WINDOW nodes they become. */
 #include "plan/analyzer/analyzer.h"
 
-#include "function/coercion.h"
-
 static nl_str names_joined(nl_arena *arena, nl_str *formats, uint32_t count)
 {
     return nl_join_texts(arena, formats, count, ", ");
@@ -50,64 +48,19 @@ static nl_status written_window(nl_scope *scope, const nl_ast_window *window, co
     return NULL;
 }
 
-static nl_bound_kind bound_kind(nl_ast_frame_bound_kind kind)
-{
-    switch (kind) {
-    case NL_AST_BOUND_UNBOUNDED_PRECEDING:
-        return NL_BOUND_UNBOUNDED_PRECEDING;
-    case NL_AST_BOUND_PRECEDING:
-        return NL_BOUND_PRECEDING;
-    case NL_AST_BOUND_CURRENT_ROW:
-        return NL_BOUND_CURRENT_ROW;
-    case NL_AST_BOUND_FOLLOWING:
-        return NL_BOUND_FOLLOWING;
-    case NL_AST_BOUND_UNBOUNDED_FOLLOWING:
-        return NL_BOUND_UNBOUNDED_FOLLOWING;
-    }
-    return NL_BOUND_CURRENT_ROW;
-}
-
-static nl_status resolve_offset(nl_scope *scope, const nl_ast_frame_bound *bound, const nl_expr **offset)
-{
-    *offset = NULL;
-    if (!bound->offset) return NULL;
-    NL_TRY(nl_resolve_expr(scope, bound->offset, offset));
-    if (nl_expr_is_constant(*offset)) return NULL;
-    return NL_RAISE(DATATYPE_MISMATCH__SPECIFIED_WINDOW_FRAME_WITHOUT_FOLDABLE, NL_P_STR("sqlExpr", nl_quote_expr(nl_scope_arena(scope), *offset)),
-                    NL_P("location", "boundary"), NL_P_STR("expression", nl_quote_expr(nl_scope_arena(scope), *offset)));
-}
-
-/* Whole partition without ORDER BY; up to the current row's peers with it. Ranking functions take rows. */
-static void default_frame(nl_window_spec *spec, const nl_expr *call)
-{
-    static const char *const range_functions[] = {"cume_dist", "nth_value"};
-    bool is_ranking = call->call->row->kind == NL_FUNCTION_WINDOW;
-    for (size_t i = 0; i < NL_COUNT(range_functions); i++)
-        is_ranking = is_ranking && strcmp(call->call->row->name, range_functions[i]) != 0;
-    spec->start_kind = NL_BOUND_UNBOUNDED_PRECEDING;
-    spec->stop_kind = spec->order_count ? NL_BOUND_CURRENT_ROW : NL_BOUND_UNBOUNDED_FOLLOWING;
-    spec->unit = spec->order_count && !is_ranking ? NL_FRAME_RANGE : NL_FRAME_ROWS;
-}
-
-static nl_status resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec)
-{
-    if (!window->has_frame) {
-        default_frame(spec, call);
-        return NULL;
-    }
-    spec->unit = window->is_rows ? NL_FRAME_ROWS : NL_FRAME_RANGE;
-    spec->start_kind = bound_kind(window->start.kind);
-    spec->stop_kind = window->has_end ? bound_kind(window->end.kind) : NL_BOUND_CURRENT_ROW;
-    NL_TRY(resolve_offset(scope, &window->start, &spec->start_offset));
-    if (window->has_end) NL_TRY(resolve_offset(scope, &window->end, &spec->stop_offset));
-    return NULL;
-}
-
 /* ---- printing ---- */
 
-static nl_str bound_text(nl_arena *arena, nl_bound_kind kind, const nl_expr *offset, const nl_pretty **parts, uint32_t *part_count)
+/* An offset of another type than the order key's is cast, and a cast one prints as what Spark makes of PRECEDING. */
+static bool is_cast_offset(const nl_window_spec *spec, const nl_expr *offset)
 {
-    (void)arena;
+    if (spec->unit != NL_FRAME_RANGE || spec->order_count != 1) return false;
+    const nl_type *key = spec->order_by[0].expr->type;
+    const bool is_date_time = key->id == NL_TYPE_DATE || key->id == NL_TYPE_TIMESTAMP || key->id == NL_TYPE_TIMESTAMP_NTZ;
+    return !is_date_time && !nl_type_equal(key, offset->type);
+}
+
+static nl_str bound_text(nl_arena *arena, const nl_window_spec *spec, nl_bound_kind kind, const nl_expr *offset, const nl_pretty **parts, uint32_t *part_count)
+{
     switch (kind) {
     case NL_BOUND_UNBOUNDED_PRECEDING:
         return NL_STR("UNBOUNDED PRECEDING");
@@ -117,7 +70,7 @@ static nl_str bound_text(nl_arena *arena, nl_bound_kind kind, const nl_expr *off
         return NL_STR("CURRENT ROW");
     case NL_BOUND_PRECEDING:
         parts[(*part_count)++] = nl_expr_pretty(arena, offset);
-        return NL_STR("\1 PRECEDING");
+        return is_cast_offset(spec, offset) ? NL_STR("(- \1) FOLLOWING") : NL_STR("\1 PRECEDING");
     case NL_BOUND_FOLLOWING:
         parts[(*part_count)++] = nl_expr_pretty(arena, offset);
         return NL_STR("\1 FOLLOWING");
@@ -172,8 +125,8 @@ static const nl_pretty *window_pretty(nl_arena *arena, const nl_expr *call, cons
     if (is_offset_function(call)) {
         sections[section_count++] = offset_frame_text(arena, call);
     } else {
-        const nl_str start = bound_text(arena, spec->start_kind, spec->start_offset, parts, &part_count);
-        const nl_str stop = bound_text(arena, spec->stop_kind, spec->stop_offset, parts, &part_count);
+        const nl_str start = bound_text(arena, spec, spec->start_kind, spec->start_offset, parts, &part_count);
+        const nl_str stop = bound_text(arena, spec, spec->stop_kind, spec->stop_offset, parts, &part_count);
         sections[section_count++] = nl_arena_f(arena, "%s BETWEEN " NL_STR_FMT " AND " NL_STR_FMT,
                                                spec->unit == NL_FRAME_ROWS ? "ROWS" : "RANGE", NL_STR_ARG(start), NL_STR_ARG(stop));
     }
@@ -200,9 +153,15 @@ nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
     nl_window_spec *spec = NL_NEW(arena, nl_window_spec);
     NL_TRY(nl_resolve_exprs(scope, &window->partition_by, &spec->partition_by));
     spec->partition_count = window->partition_by.count;
+    for (uint32_t i = 0; i < spec->partition_count; i++) {
+        const nl_expr *key = spec->partition_by[i];
+        if (nl_type_is_orderable(key->type)) continue;
+        return nl_sql_at(NL_RAISE(EXPRESSION_TYPE_IS_NOT_ORDERABLE, NL_P_STR("expr", nl_quote_expr(arena, key)), NL_P_STR("exprType", nl_quote_type(arena, key->type))),
+                         scope->env->text, window->partition_by.items[i]->range, false);
+    }
     NL_TRY(nl_resolve_sort_items(scope, &window->order_by, &spec->order_by));
     spec->order_count = window->order_by.count;
-    NL_TRY(resolve_frame(scope, window, call, spec));
+    NL_TRY(nl_resolve_frame(scope, window, call, spec));
     NL_TRY(check_window(scope, call, spec));
     nl_expr *expr = NL_NEW(arena, nl_expr);
     *expr = *call;
@@ -215,10 +174,39 @@ nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
 
 /* ---- plans ---- */
 
+typedef struct level_finder {
+    const nl_windows *windows;
+    uint32_t level;
+} level_finder;
+
+static bool find_level(void *context, const nl_expr *expr)
+{
+    level_finder *finder = context;
+    if (expr->kind != NL_EXPR_COLUMN) return true;
+    for (uint32_t i = 0; i < finder->windows->columns.count; i++) {
+        const uint32_t level = (uint32_t)(uintptr_t)finder->windows->levels.items[i];
+        const bool is_below = ((const nl_column *)finder->windows->columns.items[i])->id == expr->column;
+        if (is_below) finder->level = NL_MAX(finder->level, level + 1);
+    }
+    return true;
+}
+
+/* A window function over another one's values stands one level above it. */
+static uint32_t window_level(const nl_windows *windows, const nl_expr *expr)
+{
+    level_finder finder = {.windows = windows};
+    for (uint32_t i = 0; i < expr->child_count; i++) nl_expr_walk(expr->children[i], find_level, &finder);
+    for (uint32_t i = 0; i < expr->window->partition_count; i++) nl_expr_walk(expr->window->partition_by[i], find_level, &finder);
+    for (uint32_t i = 0; i < expr->window->order_count; i++) nl_expr_walk(expr->window->order_by[i].expr, find_level, &finder);
+    return finder.level;
+}
+
 static nl_status take_window(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
 {
     nl_windows *windows = context;
     if (expr->kind != NL_EXPR_WINDOW) return nl_expr_map_parts(arena, expr, take_window, context, result);
+    NL_TRY(nl_expr_map_parts(arena, expr, take_window, context, &expr)); /* those inside first */
+    const uint32_t expr_level = window_level(windows, expr);
     for (uint32_t i = 0; i < windows->exprs.count; i++) {
         if (!nl_expr_equal(windows->exprs.items[i], expr)) continue;
         const nl_expr *same = nl_column_ref(arena, windows->columns.items[i]);
@@ -232,6 +220,7 @@ static nl_status take_window(void *context, nl_arena *arena, const nl_expr *expr
     column->is_nullable = expr->is_nullable;
     nl_list_add(arena, &windows->exprs, NL_UNCONST(expr));
     nl_list_add(arena, &windows->columns, column);
+    nl_list_add(arena, &windows->levels, (void *)(uintptr_t)expr_level);
     *result = nl_expr_with_pretty(arena, nl_column_ref(arena, column), nl_expr_pretty(arena, expr));
     return NULL;
 }
@@ -256,11 +245,12 @@ static bool same_spec(const nl_expr *a, const nl_expr *b)
     return true;
 }
 
-/* A window function that is not row by row nor a reference: its own WINDOW node for each partitioning and order. */
-const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child)
+/* One WINDOW node for each partitioning and order of a level, over the lower level's. */
+static const nl_logical *plan_level(const nl_windows *windows, uint32_t level, const nl_logical *child)
 {
     nl_arena *arena = windows->context->arena;
     bool *is_done = NL_NEW_ARRAY(arena, bool, windows->exprs.count + 1);
+    for (uint32_t i = 0; i < windows->exprs.count; i++) is_done[i] = (uint32_t)(uintptr_t)windows->levels.items[i] != level;
     for (uint32_t first = 0; first < windows->exprs.count; first++) {
         if (is_done[first]) continue;
         nl_logical *plan = nl_logical_new(arena, NL_PLAN_WINDOW, &child, 1);
@@ -280,5 +270,13 @@ const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child)
         plan->window.expr_count = count;
         child = plan;
     }
+    return child;
+}
+
+const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child)
+{
+    uint32_t level_max = 0;
+    for (uint32_t i = 0; i < windows->levels.count; i++) level_max = NL_MAX(level_max, (uint32_t)(uintptr_t)windows->levels.items[i]);
+    for (uint32_t level = 0; windows->levels.count && level <= level_max; level++) child = plan_level(windows, level, child);
     return child;
 }

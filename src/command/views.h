@@ -1,0 +1,18 @@
+/* command/views.h - views of the session: finding them, refusing them where a table is wanted. */
+#pragma once
+
+#include "command/command_private.h"
+
+/* The view a name stands for, or NULL: a temporary one, a global temporary one, one kept under its full name. */
+const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *parts, uint32_t part_count);
+/* Kept under its full name, as its catalog would keep it. */
+bool nl_view_is_permanent(const nl_temp_view *view);
+/* A copy in the arena, the handle shared: what nl_session_put_view takes while the old one is replaced. */
+nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view);
+/* EXPECT_TABLE_NOT_VIEW when the name is a view's; NULL when it is not. operation: as "ALTER TABLE ... ADD COLUMN". */
+NL_MUST_USE nl_status nl_command_refuse_view(nl_command *command, const nl_ast_name *name, const char *operation);
+nl_status nl_view_raise_temporary(nl_command *command, const char *operation, const nl_temp_view *view); /* EXPECT_PERMANENT_VIEW_NOT_TEMP */
+/* COLUMN_ALREADY_EXISTS when two columns have one name. names: those given to the view, or NULL. */
+NL_MUST_USE nl_status nl_view_check_columns(nl_command *command, const nl_logical *plan, const nl_field *names, uint32_t name_count);
+/* ALTER VIEW … RENAME, SET and UNSET TBLPROPERTIES; ALTER TABLE … RENAME of a view. */
+NL_MUST_USE nl_status nl_alter_view_table(nl_command *command, const nl_ast_alter_table *alter);

@@ -165,9 +165,9 @@ static nl_status find_table(nl_command *command, const nl_session_name *name, co
         NL_TRY(open_lookup(command, &what, travel, found, is_found));
         if (*is_found) return NULL;
     }
-    what = (lookup){.metadata_name = last}; /* db.t.branch_b.files */
-    if (!shorten(name, 2, &what.name)) return NULL;
-    if (!parse_selector(name->identifier.namespace_parts[name->identifier.namespace_count - 1], &what.read)) return NULL;
+    what = (lookup){0}; /* db.t.files.branch_b */
+    if (!shorten(name, 2, &what.name) || !parse_selector(last, &what.read)) return NULL;
+    what.metadata_name = name->identifier.namespace_parts[name->identifier.namespace_count - 1];
     return open_lookup(command, &what, travel, found, is_found);
 }
 

@@ -254,7 +254,8 @@ static nl_status run_delta(nl_row_level *self, const nl_logical *rows, nl_iceber
     nl_command *command = self->command;
     const nl_logical *plan = NULL, *optimized = NULL;
     nl_iceberg_sink *made = NULL;
-    const nl_write_options options = nl_write_options_of(command, NULL);
+    nl_write_options options = nl_write_options_of(command, NULL);
+    options.deletes_by_partition = nl_str_is_nocase(nl_table_property(self->target.metadata, "write.delete.granularity", "file"), "partition");
     NL_TRY(nl_iceberg_delta_plan(&command->query, self->target.table, self->target.metadata, self->target.snapshot, &options, rows, &plan, &made));
     nl_status status = nl_command_optimize(command, plan, &optimized);
     if (!status) status = nl_iceberg_sink_run(made, &command->query, optimized);

@@ -46,6 +46,7 @@ typedef struct nl_rewrite_options {
     double delete_ratio_threshold;
     int64_t max_files_to_rewrite;     /* NL_NONE: no limit */
     int32_t output_spec_id;
+    bool keeps_specs;                 /* files stay in their spec */
     enum { NL_JOB_ORDER_NONE, NL_JOB_BYTES_ASC, NL_JOB_BYTES_DESC, NL_JOB_FILES_ASC, NL_JOB_FILES_DESC } job_order;
 } nl_rewrite_options;
 typedef struct nl_rewrite_group {
@@ -57,10 +58,7 @@ typedef struct nl_rewrite_group {
 /* Groups in the order they should be rewritten; in the arena, tasks borrowed from plan. */
 NL_MUST_USE nl_status nl_plan_rewrite(const nl_scan_plan *plan, const nl_table_metadata *metadata, const nl_rewrite_options *options, nl_arena *arena,
                                       nl_rewrite_group **groups, uint32_t *group_count);
-/* The same for position delete files: groups of delete files of one partition. */
-typedef struct nl_delete_rewrite_group {
-    const nl_data_file *const *files;
-    uint32_t file_count;
-} nl_delete_rewrite_group;
-NL_MUST_USE nl_status nl_plan_delete_rewrite(nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_predicate *predicate, const nl_rewrite_options *options,
-                                             nl_arena *arena, nl_delete_rewrite_group **groups, uint32_t *group_count);
+/* The same for position delete files (not vectors): groups of delete files of one spec and partition, as tasks whose file
+ * is the delete file. predicate (of the table's rows, or NULL) chooses by partition. */
+NL_MUST_USE nl_status nl_plan_delete_rewrite(nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot, const nl_predicate *predicate,
+                                             const nl_rewrite_options *options, nl_arena *arena, nl_rewrite_group **groups, uint32_t *group_count);

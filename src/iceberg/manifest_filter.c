@@ -274,10 +274,12 @@ static nl_status check_found(const filter *self)
     return status;
 }
 
-/* The oldest data that is still there: deletes before it have nothing left to delete. */
-static int64_t oldest_data(const nl_manifest_file *files, uint32_t file_count, const nl_table_metadata *base)
+/* The oldest data that is still there: deletes before it have nothing left to delete. Compacted data keeps the number of
+ * the snapshot it was read from, so that deletes that came since go on applying to it. */
+static int64_t oldest_data(const nl_manifest_file *files, uint32_t file_count, const nl_table_metadata *base, const nl_operation *operation)
 {
-    int64_t oldest = base->last_sequence_number + 1;
+    int64_t oldest = base->last_sequence_number; /* Java's choice: deletes of the last snapshot stay in any case */
+    if (operation->kind == NL_OPERATION_REWRITE && operation->data_sequence_number != NL_NONE) oldest = NL_MIN(oldest, operation->data_sequence_number);
     for (uint32_t i = 0; i < file_count; i++) {
         const bool has_live = files[i].added_files_count != 0 || files[i].existing_files_count != 0;
         if (has_live && files[i].min_sequence_number >= 0) oldest = NL_MIN(oldest, files[i].min_sequence_number);
@@ -295,7 +297,7 @@ nl_status nl_filter_manifests(nl_attempt *attempt, const nl_manifest_file *files
     NL_TRY(project_filter(&self));
     NL_TRY(filter_content(&self, NL_MANIFEST_DATA, files, file_count, list, &count));
     if (self.removed_data_paths.count > 1) qsort(self.removed_data_paths.items, self.removed_data_paths.count, sizeof(void *), compare_paths);
-    if (attempt->base->format_version > 1) self.data_sequence_number_min = oldest_data(list, count, attempt->base);
+    if (attempt->base->format_version > 1) self.data_sequence_number_min = oldest_data(list, count, attempt->base, attempt->operation);
     NL_TRY(filter_content(&self, NL_MANIFEST_DELETES, files, file_count, list, &count));
     NL_TRY(check_found(&self));
     *filtered = list;

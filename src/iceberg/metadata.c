@@ -424,6 +424,11 @@ static const nl_schema **schemas_in_turn(nl_arena *arena, const nl_table_metadat
     return schemas;
 }
 
+const nl_ice_type *nl_table_source_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_field *field)
+{
+    return nl_partition_source_type(field, schemas_in_turn(arena, metadata), metadata->schema_count);
+}
+
 const nl_ice_type *nl_table_partition_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec)
 {
     return nl_partition_type_by_schemas(arena, spec, schemas_in_turn(arena, metadata), metadata->schema_count);

@@ -93,6 +93,7 @@ const nl_schema *nl_table_snapshot_schema(const nl_table_metadata *metadata, con
 /* Partition types. A source column that was dropped is looked up in the newest schema that had it, so that old specs keep
  * the types of their values. */
 const nl_ice_type *nl_table_partition_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec);
+const nl_ice_type *nl_table_source_type(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_field *field); /* before the transform */
 NL_MUST_USE nl_status nl_table_partition_type_union(nl_arena *arena, const nl_table_metadata *metadata, const nl_ice_type **type); /* of all specs */
 
 nl_str nl_table_property(const nl_table_metadata *metadata, const char *key, const char *fallback); /* fallback NULL: data NULL */

@@ -75,7 +75,8 @@ static nl_status write_added(nl_attempt *attempt, nl_manifest_content content, c
         if (file->spec_id != spec->spec_id || is_data != (content == NL_MANIFEST_DATA)) continue;
         nl_manifest_writer *writer = NULL;
         nl_status status = nl_rolling_manifest_writer_next(rolling, &writer);
-        if (!status) status = nl_manifest_writer_add(writer, file, keeps_sequence_number ? operation->data_sequence_number : NL_NONE);
+        const int64_t own_number = operation->added_sequence_numbers ? operation->added_sequence_numbers[i] : NL_NONE;
+        if (!status) status = nl_manifest_writer_add(writer, file, keeps_sequence_number ? operation->data_sequence_number : own_number);
         if (status) {
             nl_rolling_manifest_writer_abort(rolling);
             return status;

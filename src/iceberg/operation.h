@@ -51,6 +51,7 @@ typedef struct nl_operation {
     const nl_str *referenced_files;         /* ROW_DELTA: data files that the new deletes speak of */
     uint32_t referenced_count;
     int64_t data_sequence_number;           /* REWRITE with use-starting-sequence-number; NL_NONE: the new one */
+    const int64_t *added_sequence_numbers;  /* REWRITE of delete files: the data sequence number of each; or NULL */
     const nl_property *properties;          /* extra summary entries (spark.app.id, snapshot-property.*) */
     uint32_t property_count;
     nl_str staged_wap_id;                   /* not empty: staged, main does not move (write-audit-publish) */

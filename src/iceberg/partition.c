@@ -54,14 +54,18 @@ const nl_partition_spec *nl_partition_spec_copy(nl_arena *arena, const nl_partit
 }
 
 /* The first schema that knows the source decides. */
-static const nl_ice_type *type_by_schemas(const nl_partition_field *field, const nl_schema *const *schemas, uint32_t schema_count)
+const nl_ice_type *nl_partition_source_type(const nl_partition_field *field, const nl_schema *const *schemas, uint32_t schema_count)
 {
     const nl_schema_column *source = NULL;
     for (uint32_t i = 0; i < schema_count && !source; i++)
         source = nl_schema_find_id(schemas[i], field->source_id);
     /* When the source is gone only some transforms still tell their type; the text type reads any of the others back. */
-    const nl_ice_type *type = source ? source->field->type : nl_ice_type_of(NL_ICE_STRING);
-    return nl_transform_result_type(&field->transform, type);
+    return source ? source->field->type : nl_ice_type_of(NL_ICE_STRING);
+}
+
+static const nl_ice_type *type_by_schemas(const nl_partition_field *field, const nl_schema *const *schemas, uint32_t schema_count)
+{
+    return nl_transform_result_type(&field->transform, nl_partition_source_type(field, schemas, schema_count));
 }
 
 static const nl_ice_type *field_type(const nl_partition_field *field, const nl_schema *schema)

@@ -70,6 +70,7 @@ const nl_partition_spec *nl_partition_spec_copy(nl_arena *arena, const nl_partit
  * where the transform fixes it, else string. */
 const nl_ice_type *nl_partition_type(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *schema);
 /* The same, asking several schemas in turn for each source (metadata.h's nl_table_partition_type asks all of a table's). */
+const nl_ice_type *nl_partition_source_type(const nl_partition_field *field, const nl_schema *const *schemas, uint32_t schema_count);
 const nl_ice_type *nl_partition_type_by_schemas(nl_arena *arena, const nl_partition_spec *spec, const nl_schema *const *schemas,
                                                 uint32_t schema_count);
 /* The union of all specs by field id, for metadata tables and _partition (Java's Partitioning.partitionType). */

@@ -1,5 +1,5 @@
-/* iceberg/rewrite_plan.c - which files are compacted together (Java's SizeBasedFileRewritePlanner and
- * BinPackRewriteFilePlanner). */
+/* iceberg/rewrite_plan.c - which files are compacted together (Java's SizeBasedFileRewritePlanner, BinPackRewriteFilePlanner
+ * and BinPackRewritePositionDeletePlanner). */
 #include "iceberg/maintenance.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static bool has_too_many_deletes(const rewrite_planning *self, const nl_file_tas
 static bool is_candidate(const rewrite_planning *self, const nl_file_task *task)
 {
     const nl_rewrite_options *options = self->options;
-    if (options->rewrites_all || task->spec->spec_id != options->output_spec_id) return true;
+    if (options->rewrites_all || (!options->keeps_specs && task->spec->spec_id != options->output_spec_id)) return true;
     return task->file->file_size_bytes < options->min_file_bytes || task->file->file_size_bytes > options->max_file_bytes || has_too_many_deletes(self, task);
 }
 
@@ -65,7 +65,7 @@ static void rehash(rewrite_planning *self)
 /* Files of another spec than the output's are one group without partition: rewriting moves them to the new spec. */
 static rewrite_partition *partition_of(rewrite_planning *self, const nl_file_task *task)
 {
-    const bool is_current = task->spec->spec_id == self->options->output_spec_id;
+    const bool is_current = self->options->keeps_specs || task->spec->spec_id == self->options->output_spec_id;
     const nl_value *values = is_current ? task->file->partition : NULL;
     const uint32_t count = values ? task->spec->field_count : 0;
     const int32_t spec_id = is_current ? task->spec->spec_id : NL_NONE;
@@ -148,6 +148,18 @@ static void order_groups(const nl_rewrite_options *options, nl_rewrite_group *gr
     }
 }
 
+static nl_status finish_groups(rewrite_planning *self, nl_rewrite_group **groups, uint32_t *group_count)
+{
+    for (uint32_t i = 0; i < self->partitions.count; i++)
+        pack(self, self->partitions.items[i]);
+    *groups = NL_NEW_ARRAY(self->arena, nl_rewrite_group, self->groups.count);
+    *group_count = self->groups.count;
+    for (uint32_t i = 0; i < self->groups.count; i++)
+        (*groups)[i] = *(const nl_rewrite_group *)self->groups.items[i];
+    order_groups(self->options, *groups, *group_count);
+    return nl_arena_check(self->arena);
+}
+
 nl_status nl_plan_rewrite(const nl_scan_plan *plan, const nl_table_metadata *metadata, const nl_rewrite_options *options, nl_arena *arena,
                           nl_rewrite_group **groups, uint32_t *group_count)
 {
@@ -157,12 +169,46 @@ nl_status nl_plan_rewrite(const nl_scan_plan *plan, const nl_table_metadata *met
         if (!is_candidate(&self, &plan->tasks[i])) continue;
         nl_list_add(arena, &partition_of(&self, &plan->tasks[i])->tasks, (void *)(uintptr_t)&plan->tasks[i]);
     }
-    for (uint32_t i = 0; i < self.partitions.count; i++)
-        pack(&self, self.partitions.items[i]);
-    *groups = NL_NEW_ARRAY(arena, nl_rewrite_group, self.groups.count);
-    *group_count = self.groups.count;
-    for (uint32_t i = 0; i < self.groups.count; i++)
-        (*groups)[i] = *(const nl_rewrite_group *)self.groups.items[i];
-    order_groups(options, *groups, *group_count);
-    return nl_arena_check(arena);
+    return finish_groups(&self, groups, group_count);
+}
+
+/* ---- position delete files ------------------------------------------------------------------------------------- */
+
+static void release_manifest(void *object)
+{
+    nl_manifest_release(object);
+}
+
+static nl_status add_delete_files(rewrite_planning *self, const nl_manifest *manifest, const nl_predicate *projected)
+{
+    for (uint32_t i = 0; i < manifest->entry_count; i++) {
+        const nl_manifest_entry *entry = &manifest->entries[i];
+        if (!nl_manifest_entry_is_live(entry) || entry->file.content != NL_CONTENT_POSITION_DELETES || nl_data_file_is_deletion_vector(&entry->file)) continue;
+        if (projected && !nl_predicate_matches_partition(projected, manifest->spec, entry->file.partition)) continue;
+        nl_file_task *task = NL_NEW(self->arena, nl_file_task);
+        *task = (nl_file_task){.file = &entry->file, .spec = manifest->spec, .data_sequence_number = entry->sequence_number};
+        if (is_candidate(self, task)) nl_list_add(self->arena, &partition_of(self, task)->tasks, task);
+    }
+    return nl_arena_check(self->arena);
+}
+
+nl_status nl_plan_delete_rewrite(nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot, const nl_predicate *predicate,
+                                 const nl_rewrite_options *options, nl_arena *arena, nl_rewrite_group **groups, uint32_t *group_count)
+{
+    rewrite_planning self = {.options = options, .arena = arena};
+    const nl_manifest_file *files = NULL;
+    uint32_t file_count = 0;
+    NL_TRY(nl_snapshot_manifests(table->fs, snapshot, table->memory, arena, &files, &file_count));
+    for (uint32_t i = 0; i < file_count; i++) {
+        const nl_manifest *manifest = NULL;
+        const nl_predicate *projected = NULL;
+        const nl_partition_spec *spec = nl_table_spec_by_id(metadata, files[i].spec_id);
+        if (files[i].content != NL_MANIFEST_DELETES || !spec) continue;
+        if (predicate) NL_TRY(nl_predicate_project_inclusive(arena, predicate, nl_table_schema(metadata), spec, &projected));
+        NL_TRY_NOTE(nl_manifest_cache_read(table->manifest_cache, table->fs, &files[i], table->memory, &manifest), "reading manifest " NL_STR_FMT,
+                    NL_STR_ARG(files[i].path));
+        nl_arena_on_free(arena, release_manifest, (void *)(uintptr_t)manifest);
+        NL_TRY(add_delete_files(&self, manifest, projected));
+    }
+    return finish_groups(&self, groups, group_count);
 }

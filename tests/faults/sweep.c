@@ -40,7 +40,7 @@ static const operation operations[] = {
     {"overwrite", {CREATE("copy-on-write"), FILL}, "INSERT OVERWRITE " TABLE " SELECT id, 1, 'other' FROM range(30, 34)"},
     {"delete_cow", {CREATE("copy-on-write"), FILL}, "DELETE FROM " TABLE " WHERE id IN (3, 14)"},
     {"delete_mor", {CREATE("merge-on-read"), FILL}, "DELETE FROM " TABLE " WHERE id IN (3, 14)"},
-    {"delete_files", {CREATE("copy-on-write"), FILL}, "DELETE FROM " TABLE " WHERE p = 1"},
+    {"delete_whole", {CREATE("copy-on-write"), FILL}, "DELETE FROM " TABLE " WHERE p = 1"},
     {"update_mor", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id = 5"}, "UPDATE " TABLE " SET s = 'x' WHERE id IN (3, 14)"},
     {"merge_cow", {CREATE("copy-on-write"), FILL}, MERGE},
     {"merge_mor", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id = 9"}, MERGE},
@@ -48,6 +48,8 @@ static const operation operations[] = {
      "CALL lake.system.rewrite_data_files(table => 'db.t', options => map('rewrite-all', 'true'))"},
     {"expire", {CREATE("copy-on-write"), FILL, "DELETE FROM " TABLE " WHERE id = 3"},
      "CALL lake.system.expire_snapshots(table => 'db.t', older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1)", true},
+    {"delete_files", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id IN (3, 14)", "DELETE FROM " TABLE " WHERE id = 5"},
+     "CALL lake.system.rewrite_position_delete_files(table => 'db.t', options => map('rewrite-all', 'true'))"},
     {"manifests", {CREATE("copy-on-write"), FILL}, "CALL lake.system.rewrite_manifests('db.t')"},
 };
 

@@ -46,7 +46,9 @@ nl_status nl_call_numbers(nl_call *call, const int64_t *values)
         const bool is_null = output->is_nullable && values[i] == NL_NONE;
         row[i] = is_null ? nl_value_null(nl_type_of(output->type)) : nl_value_int(nl_type_of(output->type), values[i]);
     }
-    return nl_rows_add(call->rows, row);
+    nl_error *error = nl_rows_add(call->rows, row);
+    if (error) nl_error_set_kind(error, NL_KIND_UNKNOWN_STATE); /* the work is done, only the answer is lost */
+    return error;
 }
 
 /* ---- finding and binding --------------------------------------------------------------------------------------- */

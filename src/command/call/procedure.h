@@ -63,4 +63,8 @@ void nl_call_map(const nl_call *call, uint32_t parameter, const nl_property **it
 /* One row: BIGINT and INT outputs. NL_NONE is null where the output is nullable. */
 NL_MUST_USE nl_status nl_call_numbers(nl_call *call, const int64_t *values);
 
-nl_status nl_call_rewrite_data_files(nl_call *call); /* rewrite.c */
+/* The argument `where` as a predicate over the table's rows; NULL: not given. */
+NL_MUST_USE nl_status nl_call_where(nl_call *call, uint32_t parameter, const nl_predicate **predicate);
+
+nl_status nl_call_rewrite_data_files(nl_call *call);            /* rewrite.c */
+nl_status nl_call_rewrite_position_delete_files(nl_call *call); /* rewrite_deletes.c */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "command/call/rewrite_options.h"
 #include "command/call/sort_text.h"
 #include "exec/sink/sort_plan.h"
 #include "exec/source/predicate.h"
@@ -35,96 +35,6 @@ typedef struct rewritten_group {
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-typedef struct option_row {
-    const char *name;
-    size_t offset; /* in nl_rewrite_options; SIZE_MAX: handled by name or accepted */
-} option_row;
-
-#define OPTION(name, member) {name, offsetof(nl_rewrite_options, member)}
-static const option_row number_options[] = {
-    OPTION("target-file-size-bytes", target_file_bytes), OPTION("min-file-size-bytes", min_file_bytes),
-    OPTION("max-file-size-bytes", max_file_bytes),       OPTION("max-file-group-size-bytes", max_group_bytes),
-    OPTION("delete-file-threshold", delete_file_threshold), OPTION("max-files-to-rewrite", max_files_to_rewrite),
-};
-static const char *const accepted_options[] = {"max-concurrent-file-group-rewrites", "partial-progress.max-failed-commits", "remove-dangling-deletes",
-                                               "compression-factor",                 "shuffle-partitions-per-file",         "var-length-contribution",
-                                               "max-output-size"};
-
-static nl_str option_value(const nl_property *items, uint32_t count, const char *name)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (nl_str_is(items[i].key, name)) return items[i].value;
-    return (nl_str){0};
-}
-
-static nl_status bad_option(const char *name, nl_str value)
-{
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Option %s has a bad value: '" NL_STR_FMT "'", name, NL_STR_ARG(value));
-}
-
-static bool is_known_option(nl_str name)
-{
-    static const char *const others[] = {"min-input-files", "rewrite-all", "delete-ratio-threshold", "partial-progress.enabled", "partial-progress.max-commits",
-                                         "use-starting-sequence-number", "rewrite-job-order", "output-spec-id"};
-    for (uint32_t i = 0; i < NL_COUNT(number_options); i++)
-        if (nl_str_is(name, number_options[i].name)) return true;
-    for (uint32_t i = 0; i < NL_COUNT(accepted_options); i++)
-        if (nl_str_is(name, accepted_options[i])) return true;
-    for (uint32_t i = 0; i < NL_COUNT(others); i++)
-        if (nl_str_is(name, others[i])) return true;
-    return false;
-}
-
-static nl_status job_order(nl_str text, nl_rewrite_options *options)
-{
-    static const char *const names[] = {"none", "bytes-asc", "bytes-desc", "files-asc", "files-desc"};
-    for (uint32_t i = 0; i < NL_COUNT(names); i++)
-        if (nl_str_is_nocase(text, names[i])) {
-            options->job_order = i;
-            return NULL;
-        }
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid rewrite job order name: " NL_STR_FMT, NL_STR_ARG(text));
-}
-
-static nl_status read_number(const nl_property *items, uint32_t count, const char *name, int64_t *value)
-{
-    const nl_str text = option_value(items, count, name);
-    return text.data && !nl_parse_int64(nl_str_trim(text), value) ? bad_option(name, text) : NULL;
-}
-
-static nl_status read_options(rewrite *self, const nl_property *items, uint32_t count)
-{
-    nl_rewrite_options *options = &self->options;
-    int64_t min_input_files = 5, spec_id = options->output_spec_id;
-    for (uint32_t i = 0; i < count; i++)
-        if (!is_known_option(items[i].key))
-            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use options [" NL_STR_FMT "], they are not supported by the action or the rewriter %s",
-                                 NL_STR_ARG(items[i].key), self->is_sorted ? "SORT" : "BIN-PACK");
-    NL_TRY(read_number(items, count, "target-file-size-bytes", &options->target_file_bytes));
-    options->min_file_bytes = options->target_file_bytes / 4 * 3;
-    options->max_file_bytes = options->target_file_bytes / 5 * 9;
-    for (uint32_t i = 0; i < NL_COUNT(number_options); i++) {
-        int64_t value;
-        memcpy(&value, (const char *)options + number_options[i].offset, sizeof value);
-        NL_TRY(read_number(items, count, number_options[i].name, &value));
-        memcpy((char *)options + number_options[i].offset, &value, sizeof value);
-    }
-    NL_TRY(read_number(items, count, "min-input-files", &min_input_files));
-    NL_TRY(read_number(items, count, "output-spec-id", &spec_id));
-    NL_TRY(read_number(items, count, "partial-progress.max-commits", &self->commits_max));
-    options->min_input_files = (int32_t)min_input_files;
-    options->output_spec_id = (int32_t)spec_id;
-    options->rewrites_all = nl_str_is_nocase(option_value(items, count, "rewrite-all"), "true");
-    self->is_partial = nl_str_is_nocase(option_value(items, count, "partial-progress.enabled"), "true");
-    self->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
-    const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
-    if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_option("delete-ratio-threshold", ratio);
-    if (options->min_file_bytes > options->target_file_bytes || options->max_file_bytes < options->target_file_bytes)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be > 'min-file-size-bytes' (%lld) and < 'max-file-size-bytes' (%lld)",
-                             (long long)options->target_file_bytes, (long long)options->min_file_bytes, (long long)options->max_file_bytes);
-    return order.data ? job_order(order, options) : NULL;
-}
-
 static nl_status prepare_options(rewrite *self)
 {
     const nl_property *items;
@@ -138,7 +48,6 @@ static nl_status prepare_options(rewrite *self)
         .max_files_to_rewrite = NL_NONE,
         .output_spec_id = metadata->default_spec_id,
     };
-    self->commits_max = 10;
     NL_TRY(nl_table_property_int(metadata, "write.target-file-size-bytes", 512 << 20, &self->options.target_file_bytes));
     if (strategy.data && !nl_str_is_nocase(strategy, "binpack") && !nl_str_is_nocase(strategy, "sort"))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unsupported strategy: " NL_STR_FMT ". Only binpack or sort is supported", NL_STR_ARG(strategy));
@@ -152,26 +61,31 @@ static nl_status prepare_options(rewrite *self)
             return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot sort data without a valid sort order, table '" NL_STR_FMT "' is unsorted and no sort order is provided",
                                  NL_STR_ARG(self->call->table->name));
     }
+    nl_rewrite_settings settings = {.commits_max = 10, .min_input_files = 5, .spec_id = metadata->default_spec_id};
     nl_call_map(self->call, ARG_OPTIONS, &items, &count);
-    return read_options(self, items, count);
+    NL_TRY(nl_read_rewrite_options(items, count, NL_REWRITES_DATA, self->is_sorted ? "SORT" : "BIN-PACK", &self->options, &settings));
+    self->is_partial = settings.is_partial;
+    self->commits_max = settings.commits_max;
+    self->keeps_sequence_number = settings.keeps_sequence_number;
+    return NULL;
 }
 
 /* ---- selection ------------------------------------------------------------------------------------------------- */
 
-static nl_status new_scan(rewrite *self, const nl_iceberg_read *read, const nl_logical **scan)
+static nl_status new_scan(nl_call *call, const nl_iceberg_read *read, const nl_logical **scan)
 {
-    nl_command *command = self->call->command;
+    nl_command *command = call->command;
     const nl_table *source = NULL;
-    NL_TRY(nl_iceberg_source_new(self->call->table, read, &source));
-    *scan = nl_plan_scan(&command->context, source, self->call->target.name_parts, self->call->target.name_count);
+    NL_TRY(nl_iceberg_source_new(call->table, read, &source));
+    *scan = nl_plan_scan(&command->context, source, call->target.name_parts, call->target.name_count);
     nl_table_release(source); /* the plan holds its own reference */
     return NULL;
 }
 
-static nl_status where_predicate(rewrite *self, const nl_predicate **predicate)
+nl_status nl_call_where(nl_call *call, uint32_t parameter, const nl_predicate **predicate)
 {
-    nl_command *command = self->call->command;
-    const nl_str text = nl_call_text(self->call, ARG_WHERE);
+    nl_command *command = call->command;
+    const nl_str text = nl_call_text(call, parameter);
     const nl_iceberg_read read = {0};
     const nl_logical *scan = NULL;
     const nl_expr *condition = NULL;
@@ -179,7 +93,7 @@ static nl_status where_predicate(rewrite *self, const nl_predicate **predicate)
     bool is_exact = false;
     *predicate = NULL;
     if (!text.data) return NULL;
-    NL_TRY(new_scan(self, &read, &scan));
+    NL_TRY(new_scan(call, &read, &scan));
     NL_TRY(nl_sql_parse_expression(command->arena, text, NULL, &parsed));
     NL_TRY(nl_analyze_condition(&command->context, parsed, scan->columns, scan->column_count, &condition));
     NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
@@ -193,7 +107,7 @@ static nl_status plan_groups(rewrite *self, nl_rewrite_group **groups, uint32_t 
 {
     nl_command *command = self->call->command;
     const nl_predicate *predicate = NULL;
-    NL_TRY(where_predicate(self, &predicate));
+    NL_TRY(nl_call_where(self->call, ARG_WHERE, &predicate));
     const nl_scan_planning planning = {
         .fs = self->call->table->fs,
         .cache = self->call->table->manifest_cache,
@@ -225,7 +139,7 @@ static nl_status group_plan(rewrite *self, const nl_rewrite_group *group, const 
         paths[i] = group->tasks[i]->file->path;
     qsort(paths, group->task_count, sizeof(*paths), compare_paths);
     const nl_iceberg_read read = {.is_restricted = true, .files = paths, .file_count = group->task_count};
-    NL_TRY(new_scan(self, &read, &scan));
+    NL_TRY(new_scan(self->call, &read, &scan));
     const uint32_t count = self->call->target.row_type->child_count;
     nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &scan, 1);
     nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, count);

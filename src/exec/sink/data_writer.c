@@ -161,13 +161,13 @@ void nl_write_target_fini(nl_write_target *target)
     nl_mutex_fini(&target->mutex);
 }
 
-nl_status nl_write_target_path(nl_write_target *target, const nl_value *partition, bool is_delete_file, nl_str *path)
+nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec *spec, const nl_value *partition, bool is_delete_file, nl_str *path)
 {
     const uint32_t number = atomic_fetch_add(&target->file_number, 1);
     nl_mutex_lock(&target->mutex);
     const nl_str name = is_delete_file ? nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%05u-deletes.parquet", NL_STR_ARG(target->query_id), number)
                                        : nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-0-%05u.parquet", NL_STR_ARG(target->query_id), number);
-    *path = nl_data_location(target->arena, target->metadata, target->spec, partition, name);
+    *path = nl_data_location(target->arena, target->metadata, spec, partition, name);
     nl_str *noted = NL_NEW(target->arena, nl_str);
     *noted = *path;
     nl_list_add(target->arena, &target->paths, noted);
@@ -302,7 +302,7 @@ nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition,
 static nl_status open_file(nl_data_writer *self)
 {
     nl_output *output = NULL;
-    NL_TRY(nl_write_target_path(self->target, self->partition, false, &self->path));
+    NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, false, &self->path));
     NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
     return nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer);
 }

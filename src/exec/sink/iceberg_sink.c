@@ -467,7 +467,7 @@ nl_status nl_iceberg_sink_finish(nl_iceberg_sink *self, nl_arena *arena, nl_writ
         NL_TRY(nl_data_writer_flush(((partition_slot *)self->slots.items[i])->writer));
     if (self->worker_count > 0 && self->workers[0]) NL_TRY(nl_data_writer_flush(self->workers[0]));
     NL_TRY(merge_positions(self, &positions));
-    if (positions) NL_TRY(nl_position_set_write(positions, &self->target, self->table, self->snapshot, self->deletes_by_partition, arena, files));
+    if (positions) NL_TRY(nl_position_set_write(positions, &self->target, self->table, self->snapshot, self->deletes_by_partition, false, arena, files));
     files->data_files = NL_NEW_ARRAY(arena, nl_data_file, self->target.files.count);
     for (uint32_t i = 0; i < self->target.files.count; i++)
         files->data_files[files->data_file_count++] =

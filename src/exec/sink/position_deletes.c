@@ -147,6 +147,7 @@ typedef struct delete_writing {
     nl_written_files *files;
     nl_list delete_files;   /* nl_data_file * */
     nl_list rewritten;      /* nl_str * */
+    bool is_rewrite;
     const nl_type *file_type;
 } delete_writing;
 
@@ -168,7 +169,7 @@ static nl_status find_tasks(delete_writing *self, const nl_snapshot *snapshot)
         if (at) self->set->files[at - 1].task = &self->plan->tasks[i];
     }
     for (uint32_t i = 0; i < self->set->count; i++)
-        if (!self->set->files[i].task)
+        if (!self->set->files[i].task && !self->is_rewrite)
             return NL_RAISE(INTERNAL_ERROR, NL_P("message", "a deleted row lies in a file that the snapshot does not have"));
     return NULL;
 }
@@ -249,7 +250,7 @@ static nl_status write_file(delete_writing *self, file_positions *const *group, 
     options.column_count = 0;
     options.key_values = key_values;
     options.key_value_count = NL_COUNT(key_values);
-    NL_TRY(nl_write_target_path(target, group[0]->task->file->partition, true, &path));
+    NL_TRY(nl_write_target_path(target, group[0]->task->spec, group[0]->task->file->partition, true, &path));
     NL_TRY(nl_fs_create(target->fs, path, &output));
     NL_TRY(nl_parquet_writer_create(output, self->file_type, &options, target->query->memory, &writer));
     for (uint32_t i = 0; i < count; i++) {
@@ -286,15 +287,17 @@ static bool is_same_partition(const file_positions *a, const file_positions *b)
 static nl_status write_all(delete_writing *self, bool is_by_partition)
 {
     file_positions **order = NL_NEW_ARRAY(self->arena, file_positions *, self->set->count);
+    uint32_t count = 0;
     self->file_type = delete_type(self->arena);
     for (uint32_t i = 0; i < self->set->count; i++) {
-        order[i] = &self->set->files[i];
-        if (!is_by_partition) NL_TRY(take_over(self, order[i]));
+        if (!self->set->files[i].task) continue; /* is_rewrite: of a data file that is gone */
+        order[count++] = &self->set->files[i];
+        if (!is_by_partition && !self->is_rewrite) NL_TRY(take_over(self, &self->set->files[i]));
     }
-    qsort(order, self->set->count, sizeof(*order), by_partition_then_path);
-    for (uint32_t begin = 0; begin < self->set->count;) {
+    if (count > 1) qsort(order, count, sizeof(*order), by_partition_then_path);
+    for (uint32_t begin = 0; begin < count;) {
         uint32_t end = begin + 1;
-        while (is_by_partition && end < self->set->count && is_same_partition(order[begin], order[end]))
+        while (is_by_partition && end < count && is_same_partition(order[begin], order[end]))
             end++;
         NL_TRY(write_file(self, order + begin, end - begin));
         begin = end;
@@ -303,9 +306,9 @@ static nl_status write_all(delete_writing *self, bool is_by_partition)
 }
 
 nl_status nl_position_set_write(nl_position_set *set, nl_write_target *target, nl_iceberg_table *table, const nl_snapshot *snapshot, bool is_by_partition,
-                                nl_arena *arena, nl_written_files *files)
+                                bool is_rewrite, nl_arena *arena, nl_written_files *files)
 {
-    delete_writing self = {.set = set, .target = target, .table = table, .arena = arena, .files = files};
+    delete_writing self = {.set = set, .target = target, .table = table, .arena = arena, .files = files, .is_rewrite = is_rewrite};
     if (set->count == 0) return NULL;
     nl_status status = find_tasks(&self, snapshot);
     if (!status) status = write_all(&self, is_by_partition);

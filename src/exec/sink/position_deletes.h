@@ -15,5 +15,7 @@ uint32_t nl_position_set_count(const nl_position_set *set); /* data files */
 /* Writes one delete file per data file (Spark's granularity "file"), or one per partition. File-scoped deletes that the
  * data files already had are taken into the new ones and named in files->rewritten_delete_files. Adds to
  * files->delete_files; everything in `arena`. */
+/* With is_rewrite (rewrite_position_delete_files) nothing is taken over, and positions in files that the snapshot does not
+ * have any more are dropped. */
 NL_MUST_USE nl_status nl_position_set_write(nl_position_set *set, nl_write_target *target, nl_iceberg_table *table, const nl_snapshot *snapshot,
-                                            bool is_by_partition, nl_arena *arena, nl_written_files *files);
+                                            bool is_by_partition, bool is_rewrite, nl_arena *arena, nl_written_files *files);

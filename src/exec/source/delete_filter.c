@@ -177,22 +177,27 @@ void nl_delete_cache_free(nl_delete_cache *cache)
     free(cache);
 }
 
-/* Calls visit for every batch of a Parquet delete file read as `wanted`. */
-typedef nl_status (*batch_visit)(void *argument, const nl_batch *batch);
+static nl_status check_format(const nl_data_file *file)
+{
+    if (file->format == NL_FORMAT_PARQUET) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read delete files of format %s yet: " NL_STR_FMT, nl_file_format_name(file->format),
+                         NL_STR_ARG(file->path));
+}
 
-static nl_status read_parquet(nl_delete_cache *cache, nl_str path, const nl_type *wanted, batch_visit visit, void *argument)
+nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *source, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
 {
     nl_file *file = NULL;
     nl_parquet_footer *footer = NULL;
     nl_parquet_reader *reader = NULL;
     nl_parquet_scan *scan = NULL;
     const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_FIELD_ID};
+    NL_TRY(check_format(source));
     nl_status status = NULL;
-    NL_GO(nl_fs_open(cache->fs, path, &file));
-    NL_GO(nl_parquet_footer_read(file, cache->memory, &footer));
-    NL_GO(nl_parquet_reader_open(file, footer, wanted, &options, cache->memory, &reader));
+    NL_GO(nl_fs_open(fs, source->path, &file));
+    NL_GO(nl_parquet_footer_read(file, memory, &footer));
+    NL_GO(nl_parquet_reader_open(file, footer, wanted, &options, memory, &reader));
     for (uint32_t group = 0; group < footer->row_group_count; group++) {
-        NL_GO(nl_parquet_scan_open(reader, group, NULL, 0, cache->memory, &scan));
+        NL_GO(nl_parquet_scan_open(reader, group, NULL, 0, memory, &scan));
         for (uint32_t row_count = 1; row_count > 0;) {
             nl_batch batch = {0};
             NL_GO(nl_parquet_scan_next(scan, &batch));
@@ -210,13 +215,6 @@ done:
     nl_parquet_footer_release(footer);
     nl_file_close(file);
     return status;
-}
-
-static nl_status check_format(const nl_data_file *file)
-{
-    if (file->format == NL_FORMAT_PARQUET) return NULL;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read delete files of format %s yet: " NL_STR_FMT, nl_file_format_name(file->format),
-                         NL_STR_ARG(file->path));
 }
 
 /* ---- position deletes ------------------------------------------------------------------------------------------ */
@@ -299,8 +297,7 @@ static nl_status load_positions(nl_delete_cache *cache, const nl_data_file *file
     nl_mutex_lock(&cache->mutex);
     const nl_type *wanted = nl_type_struct(cache->arena, fields, NL_COUNT(fields));
     nl_mutex_unlock(&cache->mutex);
-    NL_TRY(check_format(file));
-    NL_TRY(read_parquet(cache, file->path, wanted, add_positions, entry));
+    NL_TRY(nl_delete_file_read(cache->fs, file, wanted, cache->memory, add_positions, entry));
     return join_runs(entry);
 }
 
@@ -341,7 +338,7 @@ static nl_status fill_set(nl_delete_cache *cache, const nl_data_file *file, cons
     nl_status status = collector.builders ? NULL : no_memory(set->field_count);
     for (uint32_t i = 0; !status && i < set->field_count; i++)
         status = nl_column_builder_new(wanted->children[i].type, cache->memory, &collector.builders[i]);
-    if (!status) status = read_parquet(cache, file->path, wanted, add_keys, &collector);
+    if (!status) status = nl_delete_file_read(cache->fs, file, wanted, cache->memory, add_keys, &collector);
     if (!status && set->field_count > 0) set->row_count = nl_column_builder_length(collector.builders[0]);
     for (uint32_t i = 0; collector.builders && i < set->field_count; i++) {
         if (!status) status = nl_column_builder_finish(collector.builders[i], &set->keys[i]);
@@ -354,7 +351,6 @@ static nl_status fill_set(nl_delete_cache *cache, const nl_data_file *file, cons
 static nl_status load_keys(nl_delete_cache *cache, const nl_data_file *file, cache_entry *entry)
 {
     const nl_type *wanted = NULL;
-    NL_TRY(check_format(file));
     nl_mutex_lock(&cache->mutex);
     nl_status status = key_type(cache, file, &wanted);
     nl_mutex_unlock(&cache->mutex);
@@ -414,22 +410,28 @@ static nl_status get_entry(nl_delete_cache *cache, const nl_data_file *file, cac
     return status;
 }
 
-static nl_status add_vector(nl_delete_cache *cache, const nl_data_file *file, nl_deletion_vector *positions)
+nl_status nl_delete_vector_read(nl_fs *fs, const nl_data_file *file, nl_memory *memory, nl_deletion_vector **vector)
 {
     nl_file *input = NULL;
     nl_buffer *blob = NULL;
-    nl_deletion_vector *vector = NULL;
     const nl_range range = {.offset = (uint64_t)file->content_offset, .length = (uint64_t)file->content_size_bytes};
     if (file->content_offset < 0 || file->content_size_bytes < 0)
         return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "The deletion vector in " NL_STR_FMT " has no offset and size in its manifest", NL_STR_ARG(file->path));
-    NL_TRY(nl_fs_open(cache->fs, file->path, &input));
-    nl_status status = nl_file_read_ranges(input, &range, 1, cache->memory, &blob);
+    NL_TRY(nl_fs_open(fs, file->path, &input));
+    nl_status status = nl_file_read_ranges(input, &range, 1, memory, &blob);
     if (!status)
-        status = nl_deletion_vector_parse((nl_bytes){blob->data, blob->size_bytes}, file->path, range.offset, file->record_count, &vector);
-    if (!status) status = nl_deletion_vector_add_all(positions, vector);
-    nl_deletion_vector_free(vector);
+        status = nl_deletion_vector_parse((nl_bytes){blob->data, blob->size_bytes}, file->path, range.offset, file->record_count, vector);
     nl_buffer_release(blob);
     nl_file_close(input);
+    return status;
+}
+
+static nl_status add_vector(nl_delete_cache *cache, const nl_data_file *file, nl_deletion_vector *positions)
+{
+    nl_deletion_vector *vector = NULL;
+    NL_TRY(nl_delete_vector_read(cache->fs, file, cache->memory, &vector));
+    nl_status status = nl_deletion_vector_add_all(positions, vector);
+    nl_deletion_vector_free(vector);
     return status;
 }
 

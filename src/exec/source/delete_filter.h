@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "column/batch.h"
 #include "iceberg/deletion_vector.h"
 #include "iceberg/scan_planning.h"
 
@@ -18,6 +19,12 @@ NL_MUST_USE nl_status nl_equality_set_apply(const nl_equality_set *set, const nl
 typedef struct nl_delete_cache nl_delete_cache;
 nl_delete_cache *nl_delete_cache_new(nl_fs *fs, const nl_schema *schema, nl_memory *memory); /* all retained or borrowed for its life */
 void nl_delete_cache_free(nl_delete_cache *cache);                                          /* NULL is fine */
+
+/* Calls visit for every batch of a delete file read as `wanted` (a STRUCT with field ids). */
+typedef nl_status (*nl_delete_visit)(void *argument, const nl_batch *batch);
+NL_MUST_USE nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *file, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument);
+/* The vector of a manifest entry with content_offset and content_size; owned. */
+NL_MUST_USE nl_status nl_delete_vector_read(nl_fs *fs, const nl_data_file *file, nl_memory *memory, nl_deletion_vector **vector);
 
 typedef struct nl_delete_filter { /* in place; borrows the cache's sets */
     nl_deletion_vector *positions;   /* owned; NULL: none */

@@ -57,6 +57,31 @@ enum { /* the columns of a file, in order; PARTITION is left out of unpartitione
     FILE_REFERENCED, FILE_CONTENT_OFFSET, FILE_CONTENT_SIZE, FILE_METRICS, FILE_COLUMNS
 };
 
+/* What DESCRIBE says of them: Iceberg's own words. */
+static const char *const file_comments[] = {
+    [FILE_CONTENT] = "Contents of the file: 0=data, 1=position deletes, 2=equality deletes",
+    [FILE_PATH] = "Location URI with FS scheme",
+    [FILE_FORMAT] = "File format name: avro, orc, or parquet",
+    [FILE_SPEC_ID] = "Partition spec ID",
+    [FILE_PARTITION] = "Partition data tuple, schema based on the partition spec",
+    [FILE_RECORD_COUNT] = "Number of records in the file",
+    [FILE_SIZE] = "Total file size in bytes",
+    [FILE_COLUMN_SIZES] = "Map of column id to total size on disk",
+    [FILE_VALUE_COUNTS] = "Map of column id to total count, including null and NaN",
+    [FILE_NULL_COUNTS] = "Map of column id to null value count",
+    [FILE_NAN_COUNTS] = "Map of column id to number of NaN values in the column",
+    [FILE_LOWER] = "Map of column id to lower bound",
+    [FILE_UPPER] = "Map of column id to upper bound",
+    [FILE_KEY_METADATA] = "Encryption key metadata blob",
+    [FILE_SPLIT_OFFSETS] = "Splittable offsets",
+    [FILE_EQUALITY_IDS] = "Equality comparison field IDs",
+    [FILE_SORT_ORDER] = "Sort order ID",
+    [FILE_FIRST_ROW_ID] = "The first row ID assigned to the first row in the data file",
+    [FILE_REFERENCED] = "Fully qualified location (URI with FS scheme) of a data file that all deletes reference",
+    [FILE_CONTENT_OFFSET] = "The offset in the file where the content starts",
+    [FILE_CONTENT_SIZE] = "The length of referenced content stored in the file",
+};
+
 static uint32_t file_fields(nl_metadata_table *self, nl_field *fields)
 {
     nl_arena *arena = self->arena;
@@ -87,7 +112,10 @@ static uint32_t file_fields(nl_metadata_table *self, nl_field *fields)
     };
     uint32_t count = 0;
     for (uint32_t i = 0; i < NL_COUNT(all); i++)
-        if (i != FILE_PARTITION || self->has_partition) fields[count++] = all[i];
+        if (i != FILE_PARTITION || self->has_partition) {
+            fields[count] = all[i];
+            fields[count++].comment = nl_str_from(file_comments[i]);
+        }
     return count;
 }
 
@@ -95,7 +123,7 @@ nl_status nl_files_type(nl_metadata_table *self, const nl_type **type)
 {
     nl_field fields[FILE_COLUMNS];
     uint32_t count = file_fields(self, fields);
-    fields[count] = (nl_field){.name = NL_STR("readable_metrics"), .is_nullable = true};
+    fields[count] = (nl_field){.name = NL_STR("readable_metrics"), .is_nullable = true, .comment = NL_STR("Column metrics in readable form")};
     NL_TRY(metrics_type(self, &fields[count].type));
     *type = nl_type_struct(self->arena, fields, count + 1);
     return NULL;
@@ -111,7 +139,7 @@ nl_status nl_entries_type(nl_metadata_table *self, const nl_type **type)
         {.name = NL_STR("sequence_number"), .type = nl_type_bigint(), .is_nullable = true},
         {.name = NL_STR("file_sequence_number"), .type = nl_type_bigint(), .is_nullable = true},
         {.name = NL_STR("data_file"), .type = nl_type_struct(self->arena, file, count)},
-        {.name = NL_STR("readable_metrics"), .is_nullable = true},
+        {.name = NL_STR("readable_metrics"), .is_nullable = true, .comment = NL_STR("Column metrics in readable form")},
     };
     NL_TRY(metrics_type(self, &fields[5].type));
     *type = nl_type_struct(self->arena, fields, NL_COUNT(fields));
@@ -328,15 +356,15 @@ const nl_type *nl_partitions_type(nl_metadata_table *self)
     const nl_field fields[] = {
         {.name = NL_STR("partition"), .type = self->partition_type},
         {.name = NL_STR("spec_id"), .type = nl_type_int()},
-        {.name = NL_STR("record_count"), .type = nl_type_bigint()},
-        {.name = NL_STR("file_count"), .type = nl_type_int()},
-        {.name = NL_STR("total_data_file_size_in_bytes"), .type = nl_type_bigint()},
-        {.name = NL_STR("position_delete_record_count"), .type = nl_type_bigint()},
-        {.name = NL_STR("position_delete_file_count"), .type = nl_type_int()},
-        {.name = NL_STR("equality_delete_record_count"), .type = nl_type_bigint()},
-        {.name = NL_STR("equality_delete_file_count"), .type = nl_type_int()},
-        {.name = NL_STR("last_updated_at"), .type = nl_type_of(NL_TYPE_TIMESTAMP), .is_nullable = true},
-        {.name = NL_STR("last_updated_snapshot_id"), .type = nl_type_bigint(), .is_nullable = true},
+        {.name = NL_STR("record_count"), .type = nl_type_bigint(), .comment = NL_STR("Count of records in data files")},
+        {.name = NL_STR("file_count"), .type = nl_type_int(), .comment = NL_STR("Count of data files")},
+        {.name = NL_STR("total_data_file_size_in_bytes"), .type = nl_type_bigint(), .comment = NL_STR("Total size in bytes of data files")},
+        {.name = NL_STR("position_delete_record_count"), .type = nl_type_bigint(), .comment = NL_STR("Count of records in position delete files")},
+        {.name = NL_STR("position_delete_file_count"), .type = nl_type_int(), .comment = NL_STR("Count of position delete files")},
+        {.name = NL_STR("equality_delete_record_count"), .type = nl_type_bigint(), .comment = NL_STR("Count of records in equality delete files")},
+        {.name = NL_STR("equality_delete_file_count"), .type = nl_type_int(), .comment = NL_STR("Count of equality delete files")},
+        {.name = NL_STR("last_updated_at"), .type = nl_type_of(NL_TYPE_TIMESTAMP), .is_nullable = true, .comment = NL_STR("Commit time of snapshot that last updated this partition")},
+        {.name = NL_STR("last_updated_snapshot_id"), .type = nl_type_bigint(), .is_nullable = true, .comment = NL_STR("Id of snapshot that last updated this partition")},
     };
     const uint32_t skipped = self->has_partition ? 0 : 2;
     return nl_type_struct(self->arena, fields + skipped, NL_COUNT(fields) - skipped);

@@ -130,11 +130,12 @@ const nl_type *nl_manifests_type(nl_arena *arena, bool is_all)
     return nl_type_struct(arena, fields, NL_COUNT(fields) - !is_all);
 }
 
+/* A bound that is not there is the text "null", as Java's human form of a null. */
 static nl_status append_bound(nl_column_builder *builder, const nl_transform *transform, const nl_ice_type *source, nl_bytes bytes, nl_arena *arena)
 {
     nl_value value;
     nl_builder text;
-    if (!bytes.data) return nl_column_builder_null(builder);
+    if (!bytes.data) return nl_column_builder_str(builder, NL_STR("null"));
     NL_TRY(nl_single_value_decode(nl_transform_result_type(transform, source), bytes, arena, &value));
     nl_builder_init(&text, 1 << 20);
     nl_transform_append_human(transform, source, &value, &text);
@@ -150,8 +151,7 @@ static nl_status append_summaries(const nl_metadata_table *self, const nl_manife
     const uint32_t count = spec ? NL_MIN(file->partition_count, spec->field_count) : 0;
     for (uint32_t i = 0; i < count; i++) {
         const nl_field_summary *summary = &file->partitions[i];
-        const nl_schema_column *source = nl_schema_find_id(nl_table_schema(self->metadata), spec->fields[i].source_id);
-        const nl_ice_type *type = source ? source->field->type : nl_ice_type_of(NL_ICE_STRING);
+        const nl_ice_type *type = nl_table_source_type(arena, self->metadata, &spec->fields[i]);
         NL_TRY(nl_column_builder_i64(nl_column_builder_child(row, 0), summary->contains_null));
         NL_TRY(summary->contains_nan == NL_NONE ? nl_column_builder_null(nl_column_builder_child(row, 1))
                                                 : nl_column_builder_i64(nl_column_builder_child(row, 1), summary->contains_nan));

@@ -103,9 +103,10 @@ static const metadata_row rows[] = {
     {"all_delete_files", nl_files_type, nl_produce_files, MANIFESTS_ALL, true, DELETES},
     {"entries", nl_entries_type, nl_produce_entries, MANIFESTS_SNAPSHOT, true, 0},
     {"all_entries", nl_entries_type, nl_produce_entries, MANIFESTS_ALL, true, 0},
+    {"position_deletes", nl_position_deletes_type, nl_produce_position_deletes, MANIFESTS_SNAPSHOT, false, DELETES},
 };
 
-static const char *const unfinished[] = {"position_deletes", "changes"};
+static const char *const unfinished[] = {"changes"};
 
 static void free_metadata_table(void *owner)
 {
@@ -164,6 +165,11 @@ static nl_status list_manifests(nl_metadata_table *self, const metadata_row *row
     return NULL;
 }
 
+static bool is_by_delete_file(const metadata_row *row)
+{
+    return row->produce == nl_produce_position_deletes;
+}
+
 static nl_status fill(nl_metadata_table *self, const metadata_row *row)
 {
     const nl_table_metadata *metadata = self->metadata;
@@ -172,14 +178,28 @@ static nl_status fill(nl_metadata_table *self, const metadata_row *row)
     self->has_partition = self->partition_type->child_count > 0;
     self->contents = row->contents;
     NL_TRY(row->make_type(self, &self->row_type));
-    return list_manifests(self, row);
+    NL_TRY(list_manifests(self, row));
+    return is_by_delete_file(row) ? nl_list_position_deletes(self) : NULL;
+}
+
+/* Tables over all snapshots have no single one to be read at. */
+static nl_status no_time_travel(const metadata_row *row, const nl_iceberg_read *read)
+{
+    char name[32];
+    uint32_t length = 0;
+    if (!read->has_snapshot_id && !read->has_timestamp && read->tag.length == 0 && read->branch.length == 0) return NULL;
+    for (; row->name[length] && length + 1 < sizeof(name); length++)
+        name[length] = row->name[length] >= 'a' && row->name[length] <= 'z' ? (char)(row->name[length] - 'a' + 'A') : row->name[length];
+    name[length] = 0;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot select snapshot in table: %s", name);
 }
 
 static nl_status make_source(nl_iceberg_table *table, const metadata_row *row, const nl_iceberg_read *read, const nl_table **source)
 {
     nl_metadata_table *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P("receivedBytes", "0"));
-    nl_status status = nl_iceberg_source_new(table, read, &self->source);
+    nl_status status = row->manifests == MANIFESTS_ALL ? no_time_travel(row, read) : NULL;
+    if (!status) status = nl_iceberg_source_new(table, read, &self->source);
     if (status) {
         free(self);
         return status;
@@ -197,7 +217,7 @@ static nl_status make_source(nl_iceberg_table *table, const metadata_row *row, c
         .kind = "metadata",
         .name = nl_arena_f(self->arena, NL_STR_FMT ".%s", NL_STR_ARG(self->table->name), row->name),
         .row_type = self->row_type,
-        .part_count = row->is_by_manifest ? self->manifest_count : 1,
+        .part_count = is_by_delete_file(row) ? self->delete_part_count : row->is_by_manifest ? self->manifest_count : 1,
         .produce = row->produce,
         .owner = self,
         .free_owner = free_metadata_table,

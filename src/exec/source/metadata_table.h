@@ -4,6 +4,11 @@
 #include "exec/source/rows_source.h"
 #include "iceberg/scan_planning.h"
 
+typedef struct nl_delete_part { /* position_deletes: one delete file or vector */
+    const nl_data_file *file;
+    const nl_partition_spec *spec;
+} nl_delete_part;
+
 typedef struct nl_metadata_table { /* the owner of a metadata table's rows */
     nl_arena *arena;
     const nl_table *source;            /* counted: the table at the snapshot asked for */
@@ -18,7 +23,8 @@ typedef struct nl_metadata_table { /* the owner of a metadata table's rows */
     const int64_t *manifest_snapshots; /* all_manifests: the snapshot that lists each */
     unsigned contents;                 /* files tables: bit 1 << nl_file_content */
     bool has_partition;                /* files tables: whether the column is there */
-    int kind;                          /* of the table, for its producer */
+    const nl_delete_part *const *delete_parts; /* position_deletes */
+    uint32_t delete_part_count;
 } nl_metadata_table;
 
 /* One part for all rows: snapshots, history, refs, metadata_log_entries, manifests, all_manifests, partitions. */
@@ -33,7 +39,12 @@ nl_status nl_produce_files(void *owner, nl_query *query, uint32_t part, const bo
 nl_status nl_produce_entries(void *owner, nl_query *query, uint32_t part, const bool *wanted, nl_column_builder **builders);
 nl_status nl_produce_partitions(void *owner, nl_query *query, uint32_t part, const bool *wanted, nl_column_builder **builders);
 
+/* One part per delete file, as listed by nl_list_position_deletes. */
+NL_MUST_USE nl_status nl_list_position_deletes(nl_metadata_table *self);
+nl_status nl_produce_position_deletes(void *owner, nl_query *query, uint32_t part, const bool *wanted, nl_column_builder **builders);
+
 /* Row types, in the owner's arena. */
+NL_MUST_USE nl_status nl_position_deletes_type(nl_metadata_table *self, const nl_type **type);
 const nl_type *nl_manifests_type(nl_arena *arena, bool is_all);
 NL_MUST_USE nl_status nl_files_type(nl_metadata_table *self, const nl_type **type);
 NL_MUST_USE nl_status nl_entries_type(nl_metadata_table *self, const nl_type **type);

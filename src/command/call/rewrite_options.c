@@ -1,0 +1,122 @@
+/* command/call/rewrite_options.c - see rewrite_options.h. */
+#include "command/call/rewrite_options.h"
+
+#include "base/number.h"
+
+typedef struct option_row {
+    const char *name;
+    unsigned procedures;
+    size_t offset;        /* in nl_rewrite_options; SIZE_MAX: read by name below, or of no effect here */
+} option_row;
+
+#define BOTH (NL_REWRITES_DATA | NL_REWRITES_DELETES)
+#define NUMBER(name, procedures, member) {name, procedures, offsetof(nl_rewrite_options, member)}
+#define OTHER(name, procedures) {name, procedures, SIZE_MAX}
+static const option_row option_rows[] = {
+    NUMBER("target-file-size-bytes", BOTH, target_file_bytes),
+    NUMBER("min-file-size-bytes", BOTH, min_file_bytes),
+    NUMBER("max-file-size-bytes", BOTH, max_file_bytes),
+    NUMBER("max-file-group-size-bytes", BOTH, max_group_bytes),
+    NUMBER("delete-file-threshold", NL_REWRITES_DATA, delete_file_threshold),
+    NUMBER("max-files-to-rewrite", NL_REWRITES_DATA, max_files_to_rewrite),
+    OTHER("min-input-files", BOTH),
+    OTHER("rewrite-all", BOTH),
+    OTHER("rewrite-job-order", BOTH),
+    OTHER("partial-progress.enabled", BOTH),
+    OTHER("partial-progress.max-commits", BOTH),
+    OTHER("max-concurrent-file-group-rewrites", BOTH),
+    OTHER("partial-progress.max-failed-commits", NL_REWRITES_DATA),
+    OTHER("delete-ratio-threshold", NL_REWRITES_DATA),
+    OTHER("use-starting-sequence-number", NL_REWRITES_DATA),
+    OTHER("output-spec-id", NL_REWRITES_DATA),
+    OTHER("remove-dangling-deletes", NL_REWRITES_DATA),
+    OTHER("compression-factor", NL_REWRITES_DATA),
+    OTHER("shuffle-partitions-per-file", NL_REWRITES_DATA),
+    OTHER("var-length-contribution", NL_REWRITES_DATA),
+    OTHER("max-output-size", NL_REWRITES_DATA),
+};
+
+static nl_str option_value(const nl_property *items, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nl_str_is(items[i].key, name)) return items[i].value;
+    return (nl_str){0};
+}
+
+static nl_status bad_option(const char *name, nl_str value)
+{
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Option %s has a bad value: '" NL_STR_FMT "'", name, NL_STR_ARG(value));
+}
+
+static bool is_known(nl_str name, unsigned procedure)
+{
+    for (uint32_t i = 0; i < NL_COUNT(option_rows); i++)
+        if (option_rows[i].procedures & procedure && nl_str_is(name, option_rows[i].name)) return true;
+    return false;
+}
+
+static nl_status job_order(nl_str text, nl_rewrite_options *options)
+{
+    static const char *const names[] = {"none", "bytes-asc", "bytes-desc", "files-asc", "files-desc"};
+    for (uint32_t i = 0; i < NL_COUNT(names); i++)
+        if (nl_str_is_nocase(text, names[i])) {
+            options->job_order = i;
+            return NULL;
+        }
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid rewrite job order name: " NL_STR_FMT, NL_STR_ARG(text));
+}
+
+static nl_status read_number(const nl_property *items, uint32_t count, const char *name, int64_t *value)
+{
+    const nl_str text = option_value(items, count, name);
+    return text.data && !nl_parse_int64(nl_str_trim(text), value) ? bad_option(name, text) : NULL;
+}
+
+static nl_status read_sizes(const nl_property *items, uint32_t count, nl_rewrite_options *options)
+{
+    NL_TRY(read_number(items, count, "target-file-size-bytes", &options->target_file_bytes));
+    options->min_file_bytes = (int64_t)((double)options->target_file_bytes * 0.75);
+    options->max_file_bytes = (int64_t)((double)options->target_file_bytes * 1.8);
+    for (uint32_t i = 0; i < NL_COUNT(option_rows); i++) {
+        int64_t value;
+        if (option_rows[i].offset == SIZE_MAX) continue;
+        memcpy(&value, (const char *)options + option_rows[i].offset, sizeof value);
+        NL_TRY(read_number(items, count, option_rows[i].name, &value));
+        memcpy((char *)options + option_rows[i].offset, &value, sizeof value);
+    }
+    const long long target = options->target_file_bytes, smallest = options->min_file_bytes, largest = options->max_file_bytes;
+    if (target <= 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' is set to %lld but must be > 0", target);
+    if (smallest < 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'min-file-size-bytes' is set to %lld but must be >= 0", smallest);
+    if (target <= smallest)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be > 'min-file-size-bytes' (%lld), all new files will be smaller than the min threshold",
+                             target, smallest);
+    if (target >= largest)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be < 'max-file-size-bytes' (%lld), all new files will be larger than the max threshold",
+                             target, largest);
+    return NULL;
+}
+
+nl_status nl_read_rewrite_options(const nl_property *items, uint32_t count, unsigned procedure, const char *rewriter, nl_rewrite_options *options,
+                                  nl_rewrite_settings *settings)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_known(items[i].key, procedure))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use options [" NL_STR_FMT "], they are not supported by the action or the rewriter %s",
+                                 NL_STR_ARG(items[i].key), rewriter);
+    NL_TRY(read_sizes(items, count, options));
+    NL_TRY(read_number(items, count, "min-input-files", &settings->min_input_files));
+    NL_TRY(read_number(items, count, "output-spec-id", &settings->spec_id));
+    NL_TRY(read_number(items, count, "partial-progress.max-commits", &settings->commits_max));
+    if (settings->min_input_files <= 0)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'min-input-files' is set to %lld but must be > 0", (long long)settings->min_input_files);
+    options->min_input_files = (int32_t)NL_MIN(settings->min_input_files, INT32_MAX);
+    options->output_spec_id = (int32_t)settings->spec_id;
+    options->rewrites_all = nl_str_is_nocase(option_value(items, count, "rewrite-all"), "true");
+    settings->is_partial = nl_str_is_nocase(option_value(items, count, "partial-progress.enabled"), "true");
+    settings->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
+    const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
+    if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_option("delete-ratio-threshold", ratio);
+    if (nl_str_is_nocase(option_value(items, count, "remove-dangling-deletes"), "true"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not know remove-dangling-deletes yet: rewrite_position_delete_files drops dangling position deletes");
+    return order.data ? job_order(order, options) : NULL;
+}

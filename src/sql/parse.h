@@ -6,6 +6,9 @@
 #include "sql/parser.h"
 #include "sql/token.h"
 
+#define NL_SET_CHAIN_MAX 20000u /* set operations in a row: the tree leans to the left */
+#define NL_CONCAT_CHAIN_MAX 20000u /* the same of || */
+
 /* A label that is in force: of a loop, or of BEGIN … END. */
 typedef struct nl_label_scope {
     struct nl_label_scope *outer;

@@ -84,9 +84,11 @@ static nl_status parse_unary(nl_parser *p, nl_ast_expr **expr)
 static nl_status parse_binary(nl_parser *p, uint32_t first, nl_ast_expr *left, int precedence, nl_ast_expr **expr)
 {
     uint32_t chain = 0;
+    uint32_t concat_chain = 0; /* a || b || c … becomes one call */
     const struct binary_rule *rule;
     while ((rule = binary_at(p)) != NULL && rule->precedence >= precedence) {
-        NL_TRY(check_chain(p, ++chain));
+        if (rule->op == NL_AST_BINARY_CONCAT && ++concat_chain > NL_CONCAT_CHAIN_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+        if (rule->op != NL_AST_BINARY_CONCAT) NL_TRY(check_chain(p, ++chain));
         uint32_t right_first = ++p->at;
         nl_ast_expr *right = NULL;
         NL_TRY(parse_unary(p, &right));

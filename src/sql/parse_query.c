@@ -422,10 +422,12 @@ static int term_precedence(const nl_parser *p)
 
 static nl_status parse_term_after(nl_parser *p, uint32_t first, nl_ast_term *left, int precedence, nl_ast_term **term)
 {
-    uint32_t chain = p->depth;
+    uint32_t pipe_chain = p->depth;
+    uint32_t set_chain = p->depth; /* these become one node of the plan: what follows them does so with loops */
     int found;
     while ((found = term_precedence(p)) != 0 && found >= precedence) {
-        if (++chain > NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+        if (found == 1 ? ++pipe_chain > NL_EXPRESSION_DEPTH_MAX : ++set_chain > NL_SET_CHAIN_MAX)
+            return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
         if (found == 1) {
             NL_TRY(nl_parse_pipe(p, first, left, &left));
             continue;

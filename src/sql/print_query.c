@@ -1,6 +1,8 @@
 /* sql/print_query.c - queries and relations as text. */
 #include "sql/print.h"
 
+#include <stdlib.h>
+
 /* ---- small parts ------------------------------------------------------------------------------------------------------------- */
 
 void nl_print_table_alias(nl_builder *out, const nl_ast_table_alias *alias)
@@ -469,19 +471,36 @@ static void print_pipe_operator(nl_builder *out, const nl_ast_pipe *pipe)
 }
 
 /* INTERSECT binds tighter; a left side that the default precedence would read otherwise gets parentheses. */
+static bool has_parentheses(const nl_ast_term *term)
+{
+    const nl_ast_term *left = term->set.left;
+    return left->kind == NL_AST_TERM_SET_OPERATION && term->set.op == NL_AST_SET_INTERSECT && left->set.op != NL_AST_SET_INTERSECT;
+}
+
+/* A chain leans to the left and may be long: its spine is followed with loops, down by depth and up again. */
 static void print_set_operation(nl_builder *out, const nl_ast_term *term)
 {
     static const char *const words[] = {" UNION", " EXCEPT", " INTERSECT"};
-    const nl_ast_term *left = term->set.left;
-    bool has_parentheses = left->kind == NL_AST_TERM_SET_OPERATION && term->set.op == NL_AST_SET_INTERSECT &&
-                           left->set.op != NL_AST_SET_INTERSECT;
-    if (has_parentheses) nl_append_char(out, '(');
-    print_term(out, left);
-    if (has_parentheses) nl_append_char(out, ')');
-    nl_append_c(out, words[term->set.op]);
-    print_quantifier(out, term->set.quantifier);
-    nl_append_char(out, ' ');
-    print_term(out, term->set.right);
+    uint32_t count = 0;
+    const nl_ast_term *leftmost = term;
+    for (; leftmost->kind == NL_AST_TERM_SET_OPERATION; leftmost = leftmost->set.left, count++)
+        if (has_parentheses(leftmost)) nl_append_char(out, '(');
+    const nl_ast_term **spine = calloc(count, sizeof(*spine));
+    if (!spine) {
+        nl_append_c(out, "…");
+        return;
+    }
+    uint32_t at = count;
+    for (const nl_ast_term *node = term; at > 0; node = node->set.left) spine[--at] = node;
+    print_term(out, leftmost);
+    for (uint32_t i = 0; i < count; i++) {
+        if (has_parentheses(spine[i])) nl_append_char(out, ')');
+        nl_append_c(out, words[spine[i]->set.op]);
+        print_quantifier(out, spine[i]->set.quantifier);
+        nl_append_char(out, ' ');
+        print_term(out, spine[i]->set.right);
+    }
+    free(spine);
 }
 
 static void print_term(nl_builder *out, const nl_ast_term *term)

@@ -236,10 +236,48 @@ static nl_status check_nested_operands(nl_scope *scope, const char *name, const 
                     NL_P_STR("left", nl_quote_type(arena, left->type)), NL_P_STR("right", nl_quote_type(arena, right->type)));
 }
 
+/* a || b || c …: texts become one call of concat; the others fold from the left. The printed name is nested in any case. */
+static nl_status resolve_concat(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_list nodes = {0};
+    const nl_ast_expr *leftmost = ast;
+    for (; leftmost->kind == NL_AST_EXPR_BINARY && leftmost->binary.op == NL_AST_BINARY_CONCAT; leftmost = leftmost->binary.left)
+        nl_list_add(arena, &nodes, NL_UNCONST(leftmost));
+    const uint32_t count = nodes.count + 1;
+    const nl_expr **parts = NL_NEW_ARRAY(arena, const nl_expr *, count);
+    NL_TRY(nl_resolve_expr(scope, leftmost, &parts[0]));
+    const nl_pretty *pretty = nl_expr_pretty(arena, parts[0]);
+    bool are_texts = parts[0]->type->id == NL_TYPE_STRING;
+    for (uint32_t i = 1; i < count; i++) {
+        const nl_ast_expr *node = nodes.items[nodes.count - i];
+        NL_TRY(nl_resolve_expr(scope, node->binary.right, &parts[i]));
+        are_texts = are_texts && nl_type_equal(parts[i]->type, parts[0]->type);
+        const nl_pretty *const both[] = {pretty, nl_expr_pretty(arena, parts[i])};
+        pretty = nl_pretty_parts(arena, NL_STR("concat(\1, \1)"), both, 2);
+    }
+    if (are_texts) {
+        NL_TRY(nl_call_function(scope, NL_STR("concat"), parts, count, result));
+        *result = named(arena, *result, pretty);
+        return NULL;
+    }
+    if (count > NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+    const nl_expr *left = parts[0];
+    for (uint32_t i = 1; i < count; i++) {
+        const nl_expr *shown = left;
+        NL_TRY(nl_sql_at(operator_call(scope, "concat", left, parts[i], &left), scope->env->text, ((const nl_ast_expr *)nodes.items[nodes.count - i])->range,
+                         false));
+        left = named(arena, left, pretty2(arena, NL_STR("concat(\1, \1)"), shown, parts[i]));
+    }
+    *result = left;
+    return NULL;
+}
+
 static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_ast_binary_op op = ast->binary.op;
+    if (op == NL_AST_BINARY_CONCAT) return resolve_concat(scope, ast, result);
     if (op == NL_AST_BINARY_AND || op == NL_AST_BINARY_OR) return resolve_connected(scope, ast, result);
     const nl_expr *left = NULL;
     const nl_expr *right = NULL;
@@ -259,7 +297,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
         left = right;
         right = swap;
     }
-    const nl_str format = op == NL_AST_BINARY_CONCAT ? NL_STR("concat(\1, \1)") : nl_arena_f(arena, "(\1 %s \1)", name);
+    const nl_str format = nl_arena_f(arena, "(\1 %s \1)", name);
     *result = named(arena, *result, pretty2(arena, format, left, right));
     if (op == NL_AST_BINARY_NEQ) *result = negate(arena, *result);
     return NULL;

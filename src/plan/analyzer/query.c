@@ -121,25 +121,94 @@ nl_status nl_make_set(nl_env *env, nl_ast_range range, nl_ast_set_operator op, n
     return nl_sql_at(make_set(env, op, quantifier, left, right, plan), env->text, range, false);
 }
 
+/* ---- chains ---- */
+
+static bool have_same_types(const nl_logical *a, const nl_logical *b)
+{
+    if (a->column_count != b->column_count) return false;
+    for (uint32_t i = 0; i < a->column_count; i++)
+        if (!nl_type_equal(a->columns[i].type, b->columns[i].type)) return false;
+    return true;
+}
+
+/* One node for a run of unions whose sides have one type each. */
+static nl_status make_union(nl_env *env, const nl_ast_term *node, const nl_list *sides, const nl_logical **plan)
+{
+    nl_arena *arena = env->context->arena;
+    const nl_logical *first = sides->items[0];
+    nl_logical *set = nl_logical_new(arena, NL_PLAN_SET, (const nl_logical *const *)(void *)sides->items, sides->count);
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, first->column_count + 1);
+    for (uint32_t i = 0; i < first->column_count; i++) {
+        columns[i] = first->columns[i];
+        columns[i].id = nl_plan_new_id(env->context);
+        for (uint32_t k = 1; k < sides->count; k++)
+            columns[i].is_nullable = columns[i].is_nullable || ((const nl_logical *)sides->items[k])->columns[i].is_nullable;
+    }
+    set->columns = columns;
+    set->column_count = first->column_count;
+    set->set.kind = set_kind(node->set.op, node->set.quantifier);
+    *plan = set;
+    if (set->set.kind == NL_SET_UNION_ALL) return NULL;
+    return nl_sql_at(nl_check_distinct_types(env->context, columns, set->column_count), env->text, node->range, false);
+}
+
+typedef struct set_chain {
+    nl_env *env;
+    nl_scope *outer;
+    nl_list nodes; /* const nl_ast_term *, the outermost first */
+    uint32_t left; /* nodes not joined yet */
+} set_chain;
+
+static nl_status next_side(set_chain *chain, const nl_ast_term **node, const nl_logical **side)
+{
+    *node = chain->nodes.items[--chain->left];
+    NL_TRY(nl_analyze_term(chain->env, chain->outer, (*node)->set.right, NULL, side));
+    return without_hidden(chain->env, *side, side);
+}
+
+/* Unions of one kind that follow each other, as long as the types stay: the first side that breaks the run comes back. */
+static nl_status take_run(set_chain *chain, const nl_ast_term **node, const nl_logical **left, const nl_logical **right)
+{
+    nl_arena *arena = chain->env->context->arena;
+    const nl_ast_term *first = *node;
+    nl_list sides = {0};
+    nl_list_add(arena, &sides, NL_UNCONST(*left));
+    while (*right && (*node)->set.op == first->set.op && (*node)->set.quantifier == first->set.quantifier && have_same_types(*left, *right)) {
+        nl_list_add(arena, &sides, NL_UNCONST(*right));
+        *right = NULL;
+        if (chain->left > 0) NL_TRY(next_side(chain, node, right));
+    }
+    return make_union(chain->env, first, &sides, left);
+}
+
 /* a UNION ALL b UNION ALL c … is a chain to the left: walked with a loop, however long. */
 nl_status nl_analyze_set(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_logical **plan)
 {
-    nl_list chain = {0};
+    set_chain chain = {.env = env, .outer = outer};
     const nl_ast_term *leftmost = term;
     while (leftmost->kind == NL_AST_TERM_SET_OPERATION) {
-        nl_list_add(env->context->arena, &chain, NL_UNCONST(leftmost));
+        nl_list_add(env->context->arena, &chain.nodes, NL_UNCONST(leftmost));
         leftmost = leftmost->set.left;
     }
+    chain.left = chain.nodes.count;
     const nl_logical *left = NULL;
+    const nl_logical *right = NULL;
+    const nl_ast_term *node = NULL;
+    uint32_t depth = 0; /* of the plan: a node for each side that changes the types */
     NL_TRY(nl_analyze_term(env, outer, leftmost, NULL, &left));
-    for (uint32_t i = chain.count; i-- > 0;) {
-        const nl_ast_term *node = chain.items[i];
-        const nl_logical *right = NULL;
-        NL_TRY(nl_analyze_term(env, outer, node->set.right, NULL, &right));
+    NL_TRY(without_hidden(env, left, &left));
+    while (right || chain.left > 0) {
+        if (++depth > NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+        if (!right) NL_TRY(next_side(&chain, &node, &right));
+        if (node->set.op == NL_AST_SET_UNION && have_same_types(left, right)) {
+            NL_TRY(take_run(&chain, &node, &left, &right));
+            continue;
+        }
         NL_TRY(nl_make_set(env, node->range, node->set.op, node->set.quantifier, left, right, &left));
+        right = NULL;
     }
     *plan = left;
-    return NULL;
+    return nl_arena_check(env->context->arena);
 }
 
 /* ---- terms ---- */

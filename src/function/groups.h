@@ -30,6 +30,10 @@
     G(format_number)          \
     G(format_string)          \
     G(to_number)              \
+    G(json)                   \
+    G(csv)                    \
+    G(url)                    \
+    G(json_tuple)             \
     G(generators)             \
     G(basic_aggregates)       \
     G(first_aggregates)       \

@@ -236,3 +236,26 @@ nl_status nl_csv_infer_schema(nl_file *const *files, uint32_t file_count, const 
     *struct_type = nl_type_struct(arena, fields, in.column_count);
     return nl_arena_check(arena);
 }
+
+nl_status nl_csv_infer_text(nl_str text, const nl_csv_options *options, nl_arena *arena, const nl_type **struct_type)
+{
+    inference in = {.options = options, .arena = arena, .date = options->formats.date};
+    nl_csv_parser parser;
+    if (!in.date) NL_TRY(nl_datetime_compile(NL_STR("yyyy-MM-dd"), NL_DATETIME_PARSE_DATE, arena, &in.date));
+    nl_csv_parser_init(&parser, options);
+    nl_status status = nl_csv_parse(&parser, text, UINT32_MAX);
+    in.column_count = status ? 0 : parser.token_count;
+    in.types = NL_NEW_ARRAY(arena, const nl_type *, in.column_count);
+    for (uint32_t i = 0; i < in.column_count; i++)
+        in.types[i] = nl_type_of(NL_TYPE_NULL);
+    if (!status) add_record(&in, &parser);
+    nl_csv_parser_fini(&parser);
+    NL_TRY(status);
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, in.column_count);
+    for (uint32_t i = 0; i < in.column_count; i++) {
+        bool is_known = in.types[i]->id != NL_TYPE_NULL;
+        fields[i] = (nl_field){.name = nl_arena_f(arena, "_c%u", i), .type = is_known ? in.types[i] : nl_type_string(), .is_nullable = true};
+    }
+    *struct_type = nl_type_struct(arena, fields, in.column_count);
+    return nl_arena_check(arena);
+}

@@ -176,8 +176,7 @@ static bool parse_real(const nl_csv_options *options, const nl_type *type, nl_st
     return true;
 }
 
-/* False: the text is no value of the type. */
-static bool parse_value(const nl_csv_options *options, const nl_type *type, nl_str text, nl_value *value)
+bool nl_csv_parse_value(const nl_csv_options *options, const nl_type *type, nl_str text, nl_value *value)
 {
     *value = (nl_value){.type = type};
     switch ((int)type->id) {
@@ -212,7 +211,7 @@ static void convert_record(nl_csv_reader *reader, bool *is_malformed)
         nl_str text;
         *value = nl_value_null(to->type);
         if (to->token == NO_TOKEN || !nl_csv_token_value(parser, to->token, &text)) continue;
-        if (parse_value(reader->options, to->type, text, value)) continue;
+        if (nl_csv_parse_value(reader->options, to->type, text, value)) continue;
         *value = nl_value_null(to->type);
         *is_malformed = true;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "column/batch.h"
+#include "column/value.h"
 #include "format/csv/csv_options.h"
 #include "storage/filesystem.h"
 
@@ -27,3 +28,8 @@ NL_MUST_USE nl_status nl_csv_reader_next(nl_csv_reader *reader, nl_batch *batch,
  * *struct_type lives in the arena; it has no columns when there are no records. */
 NL_MUST_USE nl_status nl_csv_infer_schema(nl_file *const *files, uint32_t file_count, const nl_csv_options *options,
                                           nl_arena *arena, nl_memory *memory, const nl_type **struct_type);
+/* The columns _c0, _c1 … of one record as schema_of_csv infers them. A record without values gives no columns. */
+NL_MUST_USE nl_status nl_csv_infer_text(nl_str text, const nl_csv_options *options, nl_arena *arena, const nl_type **struct_type);
+
+/* One token as a value of a type that nl_csv_check_type takes; text stays borrowed. False: it is none. */
+bool nl_csv_parse_value(const nl_csv_options *options, const nl_type *type, nl_str text, nl_value *value);

@@ -127,6 +127,21 @@ static nl_status append_cell(nl_csv_writer *writer, const nl_vector *vector, uin
     return NULL;
 }
 
+nl_status nl_csv_append_struct(const nl_csv_options *options, const nl_vector *structs, uint32_t row, nl_builder *scratch,
+                               nl_builder *out)
+{
+    nl_csv_writer writer = {.options = options, .comment = options->comment ? options->comment : '#', .line_end = NL_STR("\n"),
+                            .out = *out, .value = *scratch};
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < structs->child_count && !status; i++) {
+        if (i) nl_append(&writer.out, options->delimiter);
+        status = append_cell(&writer, &structs->children[i], row, i == 0);
+    }
+    *out = writer.out;
+    *scratch = writer.value;
+    return status;
+}
+
 static void append_header(nl_csv_writer *writer)
 {
     for (uint32_t i = 0; i < writer->type->child_count; i++) {

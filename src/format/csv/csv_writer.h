@@ -15,3 +15,7 @@ NL_MUST_USE nl_status nl_csv_writer_write(nl_csv_writer *writer, const nl_batch 
 uint64_t nl_csv_writer_bytes(const nl_csv_writer *writer);
 NL_MUST_USE nl_status nl_csv_writer_close(nl_csv_writer *writer); /* publishes; takes writer, also on failure */
 void nl_csv_writer_abort(nl_csv_writer *writer);                  /* takes writer; NULL is fine */
+
+/* One row of a FLAT STRUCT as a record without its line end, as to_csv writes it. scratch: any builder. */
+NL_MUST_USE nl_status nl_csv_append_struct(const nl_csv_options *options, const nl_vector *structs, uint32_t row,
+                                           nl_builder *scratch, nl_builder *out);

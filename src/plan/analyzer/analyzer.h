@@ -171,6 +171,9 @@ NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_ex
 typedef struct nl_bind_flags {
     bool is_distinct, ignore_nulls;
 } nl_bind_flags;
+/* from_json, from_csv with their schemas as text; checks the options of to_json and its kin. */
+NL_MUST_USE nl_status nl_special_text_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count,
+                                           bool *is_special, const nl_expr **result);
 /* UNRESOLVED_ROUTINE */
 NL_MUST_USE nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name);
 /* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */

@@ -304,6 +304,8 @@ nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *ar
     }
     if (count == 2 && (nl_str_is_nocase(name, "to_char") || nl_str_is_nocase(name, "to_varchar")))
         return make_to_char(scope, name, args, is_special, result);
+    NL_TRY(nl_special_text_call(scope, name, args, count, is_special, result));
+    if (*is_special) return NULL;
     special which;
     if (!find_special(name, count, &which)) return NULL;
     *is_special = true;

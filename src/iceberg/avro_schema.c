@@ -1,6 +1,8 @@
 /* iceberg/avro_schema.c - see avro_schema.h. */
 #include "iceberg/avro_schema.h"
 
+#include <utf8proc.h>
+
 #include "base/json.h"
 
 typedef struct writer {
@@ -28,30 +30,55 @@ static void key_int(writer *out, const char *key, int64_t value)
     nl_json_write_int(&out->json, value);
 }
 
-static bool is_letter(unsigned char c)
+static bool is_digit(int32_t c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80; /* letters of other alphabets are allowed */
+    return utf8proc_category(c) == UTF8PROC_CATEGORY_ND;
+}
+
+/* Java looks at UTF-16 units, so that letters beyond the first plane are none. */
+static bool is_letter(int32_t c)
+{
+    if (c >= 0x10000) return false;
+    switch ((int)utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO: return true;
+    default: return false;
+    }
+}
+
+/* Java's AvroSchemaUtil.sanitize: "_x20" for a space, an underscore before a leading digit. */
+void nl_avro_append_name(nl_str name, nl_builder *out)
+{
+    for (size_t at = 0; at < name.length;) {
+        int32_t c = 0;
+        const bool is_first = at == 0;
+        const utf8proc_ssize_t length = utf8proc_iterate((const uint8_t *)name.data + at, (utf8proc_ssize_t)(name.length - at), &c);
+        if (length <= 0) { /* not UTF-8: its bytes stay apart */
+            nl_append_f(out, "_x%X", (unsigned char)name.data[at++]);
+            continue;
+        }
+        if (is_first && is_digit(c) && c < 0x10000) nl_append_char(out, '_');
+        if (c == '_' || is_letter(c) || (is_digit(c) && c < 0x10000))
+            nl_append(out, nl_str_slice(name, at, at + (size_t)length));
+        else if (c < 0x10000)
+            nl_append_f(out, "_x%X", (unsigned)c);
+        else
+            nl_append_f(out, "_x%X_x%X", 0xD800u + (((unsigned)c - 0x10000u) >> 10), 0xDC00u + (((unsigned)c - 0x10000u) & 0x3FFu));
+        at += (size_t)length;
+    }
 }
 
 static bool is_valid_name(nl_str name)
 {
-    for (size_t i = 0; i < name.length; i++) {
-        const unsigned char c = (unsigned char)name.data[i];
-        if (!is_letter(c) && c != '_' && !(i > 0 && c >= '0' && c <= '9')) return false;
-    }
-    return name.length > 0;
-}
-
-/* Java's AvroSchemaUtil.sanitize: "_x20" for a space, an underscore before a leading digit. */
-static void append_valid_name(nl_str name, nl_builder *out)
-{
-    for (size_t i = 0; i < name.length; i++) {
-        const unsigned char c = (unsigned char)name.data[i];
-        const bool is_digit = c >= '0' && c <= '9';
-        if (is_digit && i == 0) nl_append_char(out, '_');
-        if (is_digit || is_letter(c) || c == '_') nl_append_char(out, (char)c);
-        else nl_append_f(out, "_x%X", c);
-    }
+    nl_builder out;
+    nl_builder_init(&out, SIZE_MAX);
+    nl_avro_append_name(name, &out);
+    const bool is_same = nl_str_equal(nl_builder_str(&out), name);
+    nl_builder_fini(&out);
+    return is_same && name.length > 0;
 }
 
 static void write_type(writer *out, const nl_ice_type *type, nl_str record_name);
@@ -85,7 +112,7 @@ static void write_field(writer *out, const nl_ice_field *field)
     } else {
         nl_builder name;
         nl_builder_init(&name, 1u << 16);
-        append_valid_name(field->name, &name);
+        nl_avro_append_name(field->name, &name);
         nl_json_write_text(&out->json, nl_builder_str(&name));
         nl_builder_fini(&name);
     }

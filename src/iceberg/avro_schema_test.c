@@ -71,9 +71,28 @@ static void test_decimals_take_the_least_bytes(void **state)
     }
 }
 
+static void test_names_become_ones_that_avro_allows(void **state)
+{
+    static const struct {
+        const char *name, *wanted; /* as Java's AvroSchemaUtil.makeCompatibleName */
+    } cases[] = {
+        {"plain_9", "plain_9"}, {"a b", "a_x20b"}, {"1st", "_1st"}, {"x-y", "x_x2Dy"}, {"_", "_"}, {"\xc3\xa4.b", "\xc3\xa4_x2Eb"},
+        {"\xe2\x80\xa6", "_x2026"}, {"\xf0\x9f\x98\x80", "_xD83D_xDE00"}, {"a\xff", "a_xFF"}, {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < NL_COUNT(cases); i++) {
+        nl_builder out;
+        nl_builder_init(&out, 1 << 10);
+        nl_avro_append_name(nl_str_from(cases[i].name), &out);
+        assert_string_equal(nl_builder_c(&out), cases[i].wanted);
+        nl_builder_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_become_ones_that_avro_allows),
         cmocka_unit_test(test_every_type_of_spark_has_javas_schema),
         cmocka_unit_test(test_types_that_spark_lacks),
         cmocka_unit_test(test_decimals_take_the_least_bytes),

@@ -107,6 +107,22 @@ static nl_status decide(expiry *self, const nl_table_metadata *base, nl_arena *a
     return NULL;
 }
 
+/* The newest schema that knows a partition field's dropped source column: without it the values of old partitions would
+ * have lost their type. */
+static bool types_a_partition(const nl_table_metadata *base, uint32_t schema)
+{
+    for (uint32_t s = 0; s < base->spec_count; s++)
+        for (uint32_t f = 0; f < base->specs[s]->field_count; f++) {
+            const int32_t source_id = base->specs[s]->fields[f].source_id;
+            if (nl_schema_find_id(nl_table_schema(base), source_id) || !nl_schema_find_id(base->schemas[schema], source_id)) continue;
+            bool is_newest = true;
+            for (uint32_t i = schema + 1; is_newest && i < base->schema_count; i++)
+                is_newest = !nl_schema_find_id(base->schemas[i], source_id);
+            if (is_newest) return true;
+        }
+    return false;
+}
+
 static nl_status remove_unused(const retention *kept, nl_arena *arena, nl_metadata_builder *builder)
 {
     const nl_table_metadata *base = kept->base;
@@ -114,7 +130,7 @@ static nl_status remove_unused(const retention *kept, nl_arena *arena, nl_metada
     nl_table_update update = {.kind = NL_UPDATE_REMOVE_SCHEMAS, .ids = {.ids = schemas}};
     for (uint32_t i = 0; i < base->schema_count; i++) {
         const int32_t id = base->schemas[i]->schema_id;
-        bool is_used = id == base->current_schema_id;
+        bool is_used = id == base->current_schema_id || types_a_partition(base, i);
         for (uint32_t j = 0; !is_used && j < base->snapshot_count; j++)
             is_used = kept->is_kept[j] && base->snapshots[j].schema_id == id;
         if (!is_used) schemas[update.ids.count++] = id;

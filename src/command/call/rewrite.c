@@ -52,7 +52,7 @@ static nl_status prepare_options(rewrite *self)
     if (strategy.data && !nl_str_is_nocase(strategy, "binpack") && !nl_str_is_nocase(strategy, "sort"))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unsupported strategy: " NL_STR_FMT ". Only binpack or sort is supported", NL_STR_ARG(strategy));
     if (nl_str_is_nocase(strategy, "binpack") && sort_text.data)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Must use only one rewriter type (bin-pack, sort, zorder)");
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set rewrite mode, it has already been set to BIN-PACK");
     self->is_sorted = sort_text.data || nl_str_is_nocase(strategy, "sort");
     if (self->is_sorted) {
         self->order = nl_table_sort_order(metadata);
@@ -64,6 +64,9 @@ static nl_status prepare_options(rewrite *self)
     nl_rewrite_settings settings = {.commits_max = 10, .min_input_files = 5, .spec_id = metadata->default_spec_id};
     nl_call_map(self->call, ARG_OPTIONS, &items, &count);
     NL_TRY(nl_read_rewrite_options(items, count, NL_REWRITES_DATA, self->is_sorted ? "SORT" : "BIN-PACK", &self->options, &settings));
+    if (!nl_table_spec_by_id(metadata, self->options.output_spec_id))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use output spec id %d because the table does not contain a reference to this spec-id.",
+                             self->options.output_spec_id);
     self->is_partial = settings.is_partial;
     self->commits_max = settings.commits_max;
     self->keeps_sequence_number = settings.keeps_sequence_number;
@@ -94,8 +97,12 @@ nl_status nl_call_where(nl_call *call, uint32_t parameter, const nl_predicate **
     *predicate = NULL;
     if (!text.data) return NULL;
     NL_TRY(new_scan(call, &read, &scan));
-    NL_TRY(nl_sql_parse_expression(command->arena, text, NULL, &parsed));
-    NL_TRY(nl_analyze_condition(&command->context, parsed, scan->columns, scan->column_count, &condition));
+    nl_error *error = nl_sql_parse_expression(command->arena, text, NULL, &parsed);
+    if (!error) error = nl_analyze_condition(&command->context, parsed, scan->columns, scan->column_count, &condition);
+    if (error) {
+        nl_error_free(error);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot parse predicates in where option: " NL_STR_FMT, NL_STR_ARG(text));
+    }
     NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, predicate, &is_exact));
     if (!is_exact && (*predicate)->kind == NL_PREDICATE_TRUE)

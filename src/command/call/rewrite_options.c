@@ -43,9 +43,16 @@ static nl_str option_value(const nl_property *items, uint32_t count, const char 
     return (nl_str){0};
 }
 
-static nl_status bad_option(const char *name, nl_str value)
+/* What Java says of a text that is no number. */
+static nl_status bad_number(nl_str value)
 {
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Option %s has a bad value: '" NL_STR_FMT "'", name, NL_STR_ARG(value));
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "For input string: \"" NL_STR_FMT "\"", NL_STR_ARG(value));
+}
+
+static nl_status at_least(const char *name, int64_t value, int64_t least)
+{
+    if (value >= least) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'%s' is set to %lld but must be %s 0", name, (long long)value, least ? ">" : ">=");
 }
 
 static bool is_known(nl_str name, unsigned procedure)
@@ -69,7 +76,7 @@ static nl_status job_order(nl_str text, nl_rewrite_options *options)
 static nl_status read_number(const nl_property *items, uint32_t count, const char *name, int64_t *value)
 {
     const nl_str text = option_value(items, count, name);
-    return text.data && !nl_parse_int64(nl_str_trim(text), value) ? bad_option(name, text) : NULL;
+    return text.data && !nl_parse_int64(nl_str_trim(text), value) ? bad_number(text) : NULL;
 }
 
 static nl_status read_sizes(const nl_property *items, uint32_t count, nl_rewrite_options *options)
@@ -85,14 +92,28 @@ static nl_status read_sizes(const nl_property *items, uint32_t count, nl_rewrite
         memcpy((char *)options + option_rows[i].offset, &value, sizeof value);
     }
     const long long target = options->target_file_bytes, smallest = options->min_file_bytes, largest = options->max_file_bytes;
-    if (target <= 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' is set to %lld but must be > 0", target);
-    if (smallest < 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'min-file-size-bytes' is set to %lld but must be >= 0", smallest);
+    NL_TRY(at_least("target-file-size-bytes", target, 1));
+    NL_TRY(at_least("min-file-size-bytes", smallest, 0));
     if (target <= smallest)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be > 'min-file-size-bytes' (%lld), all new files will be smaller than the min threshold",
                              target, smallest);
     if (target >= largest)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'target-file-size-bytes' (%lld) must be < 'max-file-size-bytes' (%lld), all new files will be larger than the max threshold",
                              target, largest);
+    return NULL;
+}
+
+static nl_status check_counts(const nl_property *items, uint32_t count, nl_rewrite_settings *settings)
+{
+    int64_t concurrent = 1;
+    NL_TRY(read_number(items, count, "max-concurrent-file-group-rewrites", &concurrent));
+    settings->is_partial = nl_str_is_nocase(option_value(items, count, "partial-progress.enabled"), "true");
+    if (concurrent < 1)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set max-concurrent-file-group-rewrites to %lld, the value must be positive.", (long long)concurrent);
+    if (settings->is_partial && settings->commits_max < 1)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
+                             "Cannot set partial-progress.max-commits to %lld, the value must be positive when partial-progress.enabled is true",
+                             (long long)settings->commits_max);
     return NULL;
 }
 
@@ -107,15 +128,16 @@ nl_status nl_read_rewrite_options(const nl_property *items, uint32_t count, unsi
     NL_TRY(read_number(items, count, "min-input-files", &settings->min_input_files));
     NL_TRY(read_number(items, count, "output-spec-id", &settings->spec_id));
     NL_TRY(read_number(items, count, "partial-progress.max-commits", &settings->commits_max));
-    if (settings->min_input_files <= 0)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'min-input-files' is set to %lld but must be > 0", (long long)settings->min_input_files);
+    NL_TRY(at_least("min-input-files", settings->min_input_files, 1));
+    NL_TRY(at_least("max-file-group-size-bytes", options->max_group_bytes, 1));
+    NL_TRY(at_least("delete-file-threshold", options->delete_file_threshold, 0));
+    NL_TRY(check_counts(items, count, settings));
     options->min_input_files = (int32_t)NL_MIN(settings->min_input_files, INT32_MAX);
     options->output_spec_id = (int32_t)settings->spec_id;
     options->rewrites_all = nl_str_is_nocase(option_value(items, count, "rewrite-all"), "true");
-    settings->is_partial = nl_str_is_nocase(option_value(items, count, "partial-progress.enabled"), "true");
     settings->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
     const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
-    if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_option("delete-ratio-threshold", ratio);
+    if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_number(ratio);
     if (nl_str_is_nocase(option_value(items, count, "remove-dangling-deletes"), "true"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not know remove-dangling-deletes yet: rewrite_position_delete_files drops dangling position deletes");
     return order.data ? job_order(order, options) : NULL;

@@ -131,7 +131,10 @@ static nl_status find_column(const nl_schema *schema, nl_command *command, const
     for (uint32_t i = 0; i < expr->column.count; i++)
         name = i ? nl_arena_f(command->arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(name), NL_STR_ARG(expr->column.parts[i].text)) : expr->column.parts[i].text;
     const nl_schema_column *column = nl_schema_find_name(schema, name, false);
-    if (!column) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find field '" NL_STR_FMT "' in the table's schema", NL_STR_ARG(name));
+    if (!column) {
+        const nl_str type = nl_ice_type_name(command->arena, schema->root);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find field '" NL_STR_FMT "' in struct: " NL_STR_FMT, NL_STR_ARG(name), NL_STR_ARG(type));
+    }
     *field_id = column->field->id;
     return NULL;
 }

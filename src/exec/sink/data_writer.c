@@ -8,6 +8,7 @@
 #include "base/uuid.h"
 #include "exec/sink/location.h"
 #include "exec/sink/metrics_mode.h"
+#include "iceberg/avro_schema.h"
 
 #define TARGET_BYTES_DEFAULT (512ll << 20)
 
@@ -114,6 +115,28 @@ static nl_status check_format(const nl_write_target *target, const nl_write_opti
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot write data files of format " NL_STR_FMT " yet; parquet it can", NL_STR_ARG(format));
 }
 
+/* Columns are found by their ids; their names in files are ones that Avro allows, as in Java. True recursion: types have a
+ * limited depth. */
+static const nl_type *with_file_names(nl_arena *arena, const nl_type *type)
+{
+    if (type->child_count == 0) return type;
+    nl_field *children = NL_NEW_ARRAY(arena, nl_field, type->child_count);
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        children[i] = type->children[i];
+        children[i].type = with_file_names(arena, type->children[i].type);
+        if (type->id != NL_TYPE_STRUCT) continue;
+        nl_builder name;
+        nl_builder_init(&name, SIZE_MAX);
+        nl_avro_append_name(type->children[i].name, &name);
+        children[i].name = nl_arena_str(arena, nl_builder_str(&name));
+        nl_builder_fini(&name);
+    }
+    nl_type *copy = NL_NEW(arena, nl_type);
+    *copy = *type;
+    copy->children = children;
+    return copy;
+}
+
 static nl_status fill_target(nl_write_target *target, const nl_write_options *given)
 {
     target->schema = nl_table_schema(target->metadata);
@@ -121,6 +144,7 @@ static nl_status fill_target(nl_write_target *target, const nl_write_options *gi
     if (!target->spec) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Output spec id %d is not a valid spec id for table", given->spec_id);
     NL_TRY(check_format(target, given));
     NL_TRY(nl_ice_type_to_sql(target->arena, target->schema->root, &target->file_type));
+    target->file_type = with_file_names(target->arena, target->file_type);
     nl_builder json;
     nl_builder_init(&json, NL_JSON_BYTES_MAX);
     nl_schema_append_json(target->schema, &json);

@@ -191,7 +191,7 @@ static nl_status no_time_travel(const metadata_row *row, const nl_iceberg_read *
     for (; row->name[length] && length + 1 < sizeof(name); length++)
         name[length] = row->name[length] >= 'a' && row->name[length] <= 'z' ? (char)(row->name[length] - 'a' + 'A') : row->name[length];
     name[length] = 0;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot select snapshot in table: %s", name);
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Cannot select %s in table: %s", read->branch.length ? "ref" : "snapshot", name);
 }
 
 static nl_status make_source(nl_iceberg_table *table, const metadata_row *row, const nl_iceberg_read *read, const nl_table **source)

@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -160,6 +161,104 @@ static nl_status refused(nl_memory *memory, size_t bytes)
                     NL_P_INT("receivedBytes", (int64_t)NL_MIN(left, bytes)));
 }
 
+/* ---- freed buffers kept by their thread ----
+ *
+ * Batches ask for the same few sizes again and again; malloc would split, merge and give back pages for each. A thread
+ * keeps a bounded number of bytes, by size class; sanitizers see every allocation. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static void *take_block(size_t total_bytes)
+{
+    return aligned_alloc(BUFFER_ALIGNMENT, total_bytes);
+}
+static void give_block(void *block, size_t total_bytes)
+{
+    (void)total_bytes;
+    free(block);
+}
+#else
+#define KEPT_BYTES_MAX   (16u << 20)
+#define KEPT_BLOCK_BITS  20u /* blocks of up to 2 MiB are kept */
+#define KEPT_BLOCK_FIRST 7u
+#define KEPT_CLASSES     ((KEPT_BLOCK_BITS - KEPT_BLOCK_FIRST + 1) * 4)
+
+typedef struct kept_block {
+    struct kept_block *next;
+} kept_block;
+
+typedef struct kept_blocks {
+    kept_block *classes[KEPT_CLASSES];
+    size_t bytes;
+} kept_blocks;
+
+static _Thread_local kept_blocks *kept; /* made when first needed; freed with the thread */
+static pthread_key_t kept_key;
+static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
+
+static void free_kept(void *argument)
+{
+    kept_blocks *blocks = argument;
+    kept = NULL;
+    for (uint32_t i = 0; i < KEPT_CLASSES; i++) {
+        while (blocks->classes[i]) {
+            kept_block *next = blocks->classes[i]->next;
+            free(blocks->classes[i]);
+            blocks->classes[i] = next;
+        }
+    }
+    free(blocks);
+}
+
+static void make_kept_key(void)
+{
+    (void)pthread_key_create(&kept_key, free_kept);
+}
+
+/* The class of a size, four to each power of two, and the size of its blocks; false: not kept. */
+static bool class_of(size_t bytes, uint32_t *class_index, size_t *class_bytes)
+{
+    const uint32_t bits = 63u - (uint32_t)__builtin_clzll((unsigned long long)bytes - 1);
+    if (bits < KEPT_BLOCK_FIRST || bits > KEPT_BLOCK_BITS) return false;
+    const size_t step = (size_t)1 << (bits - 2);
+    const size_t steps = (bytes + step - 1) / step; /* 5 to 8 */
+    *class_index = (bits - KEPT_BLOCK_FIRST) * 4 + (uint32_t)steps - 5;
+    *class_bytes = steps * step;
+    return true;
+}
+
+static void *take_block(size_t total_bytes)
+{
+    uint32_t index;
+    size_t bytes;
+    if (!class_of(total_bytes, &index, &bytes)) return aligned_alloc(BUFFER_ALIGNMENT, total_bytes);
+    kept_block *block = kept ? kept->classes[index] : NULL;
+    if (!block) return aligned_alloc(BUFFER_ALIGNMENT, bytes);
+    kept->classes[index] = block->next;
+    kept->bytes -= bytes;
+    return block;
+}
+
+static void give_block(void *freed, size_t total_bytes)
+{
+    uint32_t index;
+    size_t bytes;
+    if (!kept && class_of(total_bytes, &index, &bytes) && pthread_once(&kept_once, make_kept_key) == 0) {
+        kept = calloc(1, sizeof *kept);
+        if (kept && pthread_setspecific(kept_key, kept) != 0) {
+            free(kept);
+            kept = NULL;
+        }
+    }
+    if (!kept || !class_of(total_bytes, &index, &bytes) || kept->bytes + bytes > KEPT_BYTES_MAX) {
+        free(freed);
+        return;
+    }
+    kept_block *block = freed;
+    block->next = kept->classes[index];
+    kept->classes[index] = block;
+    kept->bytes += bytes;
+}
+#endif
+
 nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl_buffer **buffer)
 {
     _Static_assert(sizeof(nl_buffer) <= BUFFER_ALIGNMENT, "the head fits before the first border");
@@ -167,7 +266,7 @@ nl_status nl_buffer_new(nl_memory *memory, size_t size_bytes, bool is_zeroed, nl
     size_t body = (size_bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
     size_t total = BUFFER_ALIGNMENT + body + BUFFER_ALIGNMENT;
     if (!nl_memory_try_charge(memory, total)) return refused(memory, total);
-    nl_buffer *made = aligned_alloc(BUFFER_ALIGNMENT, total);
+    nl_buffer *made = take_block(total);
     if (made == NULL) {
         nl_memory_discharge(memory, total);
         return refused(memory, total);
@@ -208,7 +307,11 @@ void nl_buffer_release(nl_buffer *buffer)
     if (buffer == NULL || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
     if (buffer->release != NULL) buffer->release(buffer);
     nl_memory *memory = buffer->memory;
-    nl_memory_discharge(memory, buffer->charged_bytes);
-    free(buffer);
+    const size_t total = buffer->charged_bytes;
+    nl_memory_discharge(memory, total);
+    if (total > 0)
+        give_block(buffer, total);
+    else /* wrapped, not allocated here */
+        free(buffer);
     nl_memory_release(memory);
 }

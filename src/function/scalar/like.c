@@ -7,7 +7,7 @@
 #include "function/groups.h"
 #include "function/text.h"
 
-typedef enum like_shape { LIKE_EQUALS, LIKE_PREFIX, LIKE_SUFFIX, LIKE_CONTAINS, LIKE_ANYTHING, LIKE_GENERAL } like_shape;
+typedef enum like_shape { LIKE_EQUALS, LIKE_PREFIX, LIKE_SUFFIX, LIKE_CONTAINS, LIKE_ANYTHING, LIKE_PIECES, LIKE_GENERAL } like_shape;
 
 /* The pattern without escapes: `kinds` says for each byte whether it is itself or a wildcard. */
 typedef struct like_pattern {
@@ -15,6 +15,9 @@ typedef struct like_pattern {
     const char *kinds; /* 'c' itself, '_' one character, '%' any characters */
     like_shape shape;
     nl_str literal;    /* of the simple shapes */
+    nl_str *pieces;    /* PIECES: the texts between the %, never empty */
+    uint32_t piece_count;
+    bool is_open_left, is_open_right;
 } like_pattern;
 
 typedef struct like_state {
@@ -71,14 +74,56 @@ static nl_status parse_pattern(nl_str pattern, nl_str escape, char *bytes, char 
     return NULL;
 }
 
-static void classify(like_pattern *pattern)
+/* Only % between texts: each text is looked for behind the one before it, the last one at the end. */
+static void split_pieces(nl_arena *arena, like_pattern *pattern)
+{
+    const nl_str bytes = pattern->bytes;
+    pattern->pieces = NL_NEW_ARRAY(arena, nl_str, bytes.length + 1);
+    for (size_t at = 0; at < bytes.length;) {
+        size_t stop = at;
+        if (pattern->kinds[at] == '_') return;
+        while (stop < bytes.length && pattern->kinds[stop] == 'c') stop++;
+        if (stop > at) pattern->pieces[pattern->piece_count++] = nl_str_slice(bytes, at, stop);
+        at = stop > at ? stop : at + 1;
+    }
+    pattern->is_open_left = pattern->kinds[0] == '%';
+    pattern->is_open_right = pattern->kinds[bytes.length - 1] == '%';
+    pattern->shape = LIKE_PIECES;
+}
+
+static bool match_pieces(nl_str text, const like_pattern *pattern)
+{
+    uint32_t first = 0;
+    uint32_t stop = pattern->piece_count;
+    if (!pattern->is_open_left) {
+        if (!nl_str_starts(text, pattern->pieces[0])) return false;
+        text = nl_str_slice(text, pattern->pieces[0].length, text.length);
+        first = 1;
+    }
+    if (!pattern->is_open_right) {
+        if (!nl_str_ends(text, pattern->pieces[--stop])) return false;
+        text = nl_str_slice(text, 0, text.length - pattern->pieces[stop].length);
+    }
+    size_t from = 0;
+    for (uint32_t i = first; i < stop; i++) {
+        from = nl_str_find(text, pattern->pieces[i], from);
+        if (from == NL_NOT_FOUND) return false;
+        from += pattern->pieces[i].length;
+    }
+    return true;
+}
+
+static void classify(nl_arena *arena, like_pattern *pattern)
 {
     size_t start = 0;
     size_t stop = pattern->bytes.length;
     while (start < stop && pattern->kinds[start] == '%') start++;
     while (stop > start && pattern->kinds[stop - 1] == '%') stop--;
     for (size_t i = start; i < stop; i++)
-        if (pattern->kinds[i] != 'c') return;
+        if (pattern->kinds[i] != 'c') {
+            split_pieces(arena, pattern);
+            return;
+        }
     bool open_left = start > 0;
     bool open_right = stop < pattern->bytes.length;
     pattern->literal = nl_str_slice(pattern->bytes, start, stop);
@@ -136,6 +181,8 @@ static inline bool matches(nl_str text, const like_pattern *pattern)
         return nl_str_find(text, pattern->literal, 0) != NL_NOT_FOUND;
     case LIKE_ANYTHING:
         return true;
+    case LIKE_PIECES:
+        return match_pieces(text, pattern);
     case LIKE_GENERAL:
         break;
     }
@@ -200,7 +247,7 @@ static nl_status bind_like(nl_bind *bind, nl_bound_function *bound)
         nl_error_free(status);
         return NULL;
     }
-    classify(&state->constant);
+    classify(bind->arena, &state->constant);
     state->is_constant = true;
     bound->can_fail = false;
     return NULL;

@@ -3,12 +3,12 @@
 
 nl_status nl_bloom_init(nl_bloom *bloom, uint64_t key_count, nl_memory *memory)
 {
-    uint64_t word_count = 8;
-    while (word_count * 64 < key_count * 12)
-        word_count *= 2;
-    NL_TRY(nl_buffer_new(memory, word_count * sizeof(uint64_t), true, &bloom->buffer));
+    uint32_t bits = 4;
+    while (64ull << bits < key_count * 12)
+        bits++;
+    NL_TRY(nl_buffer_new(memory, sizeof(uint64_t) << bits, true, &bloom->buffer));
     bloom->words = (uint64_t *)(void *)bloom->buffer->data;
-    bloom->mask = word_count - 1;
+    bloom->shift = 64 - bits;
     return NULL;
 }
 

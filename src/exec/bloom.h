@@ -10,7 +10,7 @@
 typedef struct nl_bloom {
     nl_buffer *buffer;
     uint64_t *words;
-    uint64_t mask; /* word count - 1 */
+    uint32_t shift; /* word = hash >> shift: rows that differ in the top four bits never share a word */
 } nl_bloom;
 
 NL_MUST_USE nl_status nl_bloom_init(nl_bloom *bloom, uint64_t key_count, nl_memory *memory);
@@ -22,10 +22,10 @@ static inline uint64_t nl_bloom_bits(uint64_t hash)
 }
 static inline void nl_bloom_add(nl_bloom *bloom, uint64_t hash)
 {
-    bloom->words[hash >> 24 & bloom->mask] |= nl_bloom_bits(hash);
+    bloom->words[hash >> bloom->shift] |= nl_bloom_bits(hash);
 }
 static inline bool nl_bloom_may_contain(const nl_bloom *bloom, uint64_t hash)
 {
     uint64_t bits = nl_bloom_bits(hash);
-    return (bloom->words[hash >> 24 & bloom->mask] & bits) == bits;
+    return (bloom->words[hash >> bloom->shift] & bits) == bits;
 }

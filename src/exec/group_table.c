@@ -7,7 +7,10 @@
 
 #include <math.h>
 
-#define CAPACITY_MIN 1024u
+#define CAPACITY_MIN   1024u
+#define PREFETCH_SLOTS 24u /* rows ahead */
+#define PREFETCH_ROWS  12u
+#define CACHED_SLOTS   4096u
 #define TAG_SHIFT    48
 #define ADDRESS_MASK ((1ull << TAG_SHIFT) - 1)
 
@@ -193,6 +196,8 @@ static nl_status find_rounds(nl_group_table *table, const nl_vector *keys, uint3
         table->slots[i] = table->hashes[table->batch_rows[i]] & table->mask;
     }
     const uint64_t *directory = directory_of(table);
+    for (uint32_t i = 0; i < count && table->mask > CACHED_SLOTS; i++)
+        __builtin_prefetch(&directory[table->slots[i]]);
     for (uint32_t pending_count = count; pending_count > 0;) {
         uint32_t candidate_count = 0;
         uint32_t fresh_before = table->fresh_count;
@@ -205,6 +210,7 @@ static nl_status find_rounds(nl_group_table *table, const nl_vector *keys, uint3
             table->slots[i] = slot;
             if (directory[slot]) {
                 table->rows[i] = address_of(directory[slot]);
+                __builtin_prefetch(table->rows[i]);
                 table->candidates[candidate_count++] = i;
             } else {
                 NL_TRY(take_slot(table, i, slot, hash, adopt));
@@ -230,6 +236,10 @@ static nl_status find_rounds(nl_group_table *table, const nl_vector *keys, uint3
         uint64_t mask = table->mask;                                                                                \
         for (uint32_t i = 0; i < count; i++) {                                                                      \
             uint32_t batch_row = table->batch_rows[i];                                                              \
+            if (i + PREFETCH_SLOTS < count)                                                                         \
+                __builtin_prefetch(&directory[table->hashes[table->batch_rows[i + PREFETCH_SLOTS]] & mask]);        \
+            if (i + PREFETCH_ROWS < count)                                                                          \
+                __builtin_prefetch(address_of(directory[table->hashes[table->batch_rows[i + PREFETCH_ROWS]] & mask])); \
             uint64_t hash = table->hashes[batch_row];                                                               \
             T value = values[batch_row];                                                                            \
             for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {                                          \

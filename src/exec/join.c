@@ -166,17 +166,24 @@ static void new_workers(nl_join *join)
 
 nl_status nl_build_join(nl_exec *exec, const nl_logical *node, nl_pipeline **out)
 {
-    const nl_logical *left = node->children[0], *right = node->children[1];
+    const bool builds_left = node->join.builds_left;
+    const nl_logical *left = node->children[builds_left], *right = node->children[!builds_left];
     nl_join *join = NL_NEW(exec->arena, nl_join);
     *join = (nl_join){.exec = exec, .node = node, .kind = node->join.kind, .is_null_aware = node->join.kind == NL_JOIN_NULL_AWARE_ANTI ||
                       (node->join.kind == NL_JOIN_MARK && node->join.is_null_aware), .left = left->columns, .left_count = left->column_count,
-                      .right = right->columns, .right_count = right->column_count};
+                      .right = right->columns, .right_count = right->column_count, .builds_left = builds_left, .probe_plan = left};
+    if (builds_left) {
+        NL_ASSERT(join->kind == NL_JOIN_SEMI || join->kind == NL_JOIN_ANTI);
+        join->wants_matched = join->kind == NL_JOIN_SEMI;
+        join->kind = NL_JOIN_RIGHT;
+    }
     const nl_expr *condition = node->join.condition;
     const nl_expr *residual = NULL;
     if (condition) NL_TRY(nl_resolve_subqueries(exec, condition, &condition));
     NL_TRY(plan_condition(join, condition, &residual));
     NL_TRY(plan_residual(join, residual));
     NL_TRY(plan_rows(join));
+    join->bitmaps = NL_NEW_ARRAY(exec->arena, nl_key_bitmap, join->key_count);
     new_workers(join);
     nl_pipeline *build = NULL;
     NL_TRY(nl_build(exec, right, &build));

@@ -1,6 +1,7 @@
 /* exec/join.h - the inside of joins, shared by the join files.
  *
- * The right child is built, the left one probes. Build rows lie in stores by the top bits of their hash (partitions);
+ * The right child is built, the left one probes; SEMI and ANTI may build their left child (builds_left), which makes them
+ * a RIGHT join that marks build rows and puts out the marked, or the unmarked, ones at the end. Build rows lie in stores by the top bits of their hash (partitions);
  * a directory over the top bits points to chains of rows, with 16 bits that say which hashes a chain can hold. When
  * memory is refused, partitions move to disk; probe rows of such a partition follow, and the partition is joined alone
  * after all other rows. Without equal keys every build row is a candidate of every probe row.
@@ -9,6 +10,7 @@
 
 #include "exec/bloom.h"
 #include "exec/engine.h"
+#include "exec/key_bitmap.h"
 #include "exec/row.h"
 #include "exec/spill.h"
 
@@ -59,6 +61,9 @@ typedef struct nl_join {
     const nl_logical *node;
     nl_join_kind kind;
     bool is_null_aware;
+    bool builds_left;          /* SEMI, ANTI: left and right below are the node's right and left children */
+    bool wants_matched;        /* of the build rows put out at the end: SEMI that builds left */
+    const nl_logical *probe_plan;
     const nl_column *left, *right;
     uint32_t left_count, right_count;
     uint32_t key_count;
@@ -81,6 +86,7 @@ typedef struct nl_join {
     nl_metric *build_metric;
     nl_operator *probe;        /* whose next gets the output */
     nl_bloom bloom;
+    nl_key_bitmap *bitmaps;    /* per key */
     const nl_expr **left_keys, **right_keys;
 } nl_join;
 
@@ -91,6 +97,10 @@ static inline bool nl_join_keeps_right(const nl_join *join) /* unmatched build r
 static inline bool nl_join_gives_right(const nl_join *join) /* right columns are output */
 {
     return join->kind <= NL_JOIN_CROSS;
+}
+static inline bool nl_join_gives_pairs(const nl_join *join) /* pairs of rows are output */
+{
+    return nl_join_gives_right(join) && !join->builds_left;
 }
 
 /* join_build.c */

@@ -5,7 +5,8 @@
 
 #include "base/hash.h"
 
-#define TAG_SHIFT 48
+#define TAG_SHIFT     48
+#define PREFETCH_ROWS 16u /* ahead of the row being chained */
 
 typedef struct build_operator {
     nl_operator base;
@@ -230,6 +231,7 @@ static nl_status chain_store(const chain_run *run, const nl_row_store *store)
         const nl_row_block *block = blocks[--n];
         for (uint32_t i = block->row_count; i > 0; i--) {
             uint8_t *row = block->data + (size_t)(i - 1) * store->row_bytes;
+            if (i > PREFETCH_ROWS) __builtin_prefetch(&directory[nl_join_header_of(row - PREFETCH_ROWS * store->row_bytes)->hash >> run->table->shift], 1);
             if (has_null_key(run->join, row)) continue;
             nl_join_header *header = nl_join_header_of(row);
             uint64_t *slot = &directory[header->hash >> run->table->shift];
@@ -363,6 +365,8 @@ static void build_free(nl_operator *self)
     if (join->has_residual) nl_programs_fini(&join->residual);
     nl_join_table_fini(&join->table);
     nl_bloom_fini(&join->bloom);
+    for (uint32_t k = 0; k < join->key_count; k++)
+        nl_buffer_release(join->bitmaps[k].buffer);
     for (uint32_t w = 0; w < join->exec->worker_count; w++) {
         nl_join_worker *own = &join->workers[w];
         for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {

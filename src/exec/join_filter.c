@@ -1,7 +1,9 @@
 /* exec/join_filter.c - what the build side knows, told to the scans below the probe side. */
 #include "exec/join.h"
 
-#define BLOOM_ROWS_MAX (16u << 20) /* above, the filter is too large to be quick */
+#define BLOOM_ROWS_MAX    (16u << 20)    /* above, the filter is too large to be quick */
+#define BITMAP_VALUES_MAX (512ull << 20) /* 64 MiB of bits */
+#define BITMAP_WORDS_MIN  8192u          /* 64 KiB are always worth it */
 
 /* A scan's column that a column of `node` comes from unchanged. */
 typedef struct traced {
@@ -67,21 +69,102 @@ static bool trace(const nl_logical *node, nl_column_id column, traced *found)
     }
 }
 
+/* Partitions are told apart by the bits that choose the filter's words: they can be added side by side. */
+static nl_status add_part(void *argument, uint64_t part)
+{
+    nl_join *join = argument;
+    for (uint32_t w = 0; w < join->exec->worker_count; w++) {
+        const nl_row_store *store = &join->workers[w].parts[part];
+        for (const nl_row_block *block = store->first; block; block = block->next)
+            for (uint32_t i = 0; i < block->row_count; i++)
+                nl_bloom_add(&join->bloom, nl_join_header_of(block->data + (size_t)i * store->row_bytes)->hash);
+    }
+    return NULL;
+}
+
 static nl_status make_bloom(nl_join *join)
 {
     if (join->key_count != 1 || join->build_rows > BLOOM_ROWS_MAX || atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) return NULL;
     nl_memory *memory = join->exec->query->memory;
     if (!nl_exec_may_grow(join->exec, join->build_rows * 3)) return NULL; /* only helpful, never necessary */
     NL_TRY(nl_bloom_init(&join->bloom, join->build_rows, memory));
-    for (uint32_t w = 0; w < join->exec->worker_count; w++) {
-        for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
-            const nl_row_store *store = &join->workers[w].parts[part];
-            for (const nl_row_block *block = store->first; block; block = block->next)
-                for (uint32_t i = 0; i < block->row_count; i++)
-                    nl_bloom_add(&join->bloom, nl_join_header_of(block->data + (size_t)i * store->row_bytes)->hash);
+    if (join->exec->query->pool && join->build_rows > 65536) return nl_pool_for(join->exec->query->pool, NL_JOIN_PARTS, add_part, join);
+    for (uint64_t part = 0; part < NL_JOIN_PARTS; part++)
+        NL_TRY(add_part(join, part));
+    return NULL;
+}
+
+typedef struct bitmap_run {
+    const nl_join *join;
+    uint32_t key;
+} bitmap_run;
+
+static nl_status add_part_bits(void *argument, uint64_t part)
+{
+    const bitmap_run *run = argument;
+    const nl_row_column *column = &run->join->layout.columns[run->key];
+    nl_key_bitmap *bitmap = &run->join->bitmaps[run->key];
+    for (uint32_t w = 0; w < run->join->exec->worker_count; w++) {
+        const nl_row_store *store = &run->join->workers[w].parts[part];
+        for (const nl_row_block *block = store->first; block; block = block->next) {
+            for (uint32_t i = 0; i < block->row_count; i++) {
+                const uint8_t *row = block->data + (size_t)i * store->row_bytes;
+                const void *value = row + column->offset;
+                if (row[column->null_offset]) continue;
+                nl_key_bitmap_add(bitmap, column->physical == NL_PHYS_I32 ? *(const int32_t *)value : *(const int64_t *)value);
+            }
         }
     }
     return NULL;
+}
+
+/* Bits instead of a Bloom filter where the keys are dense. */
+static nl_status make_bitmap(nl_join *join, uint32_t key, int64_t lower, int64_t upper)
+{
+    nl_key_bitmap *bitmap = &join->bitmaps[key];
+    const uint64_t distance = (uint64_t)upper - (uint64_t)lower;
+    if (atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) return NULL;
+    if (distance >= BITMAP_VALUES_MAX || distance / 64 > NL_MAX(join->build_rows, (uint64_t)BITMAP_WORDS_MIN)) return NULL;
+    const uint64_t words = distance / 64 + 1;
+    if (!nl_exec_may_grow(join->exec, words * sizeof(uint64_t))) return NULL;
+    NL_TRY(nl_buffer_new(join->exec->query->memory, words * sizeof(uint64_t), true, &bitmap->buffer));
+    bitmap->words = (uint64_t *)(void *)bitmap->buffer->data;
+    bitmap->lower = lower;
+    bitmap->span = distance + 1;
+    bitmap_run run = {.join = join, .key = key};
+    if (join->exec->query->pool && join->build_rows > 65536)
+        NL_TRY(nl_pool_for(join->exec->query->pool, NL_JOIN_PARTS, add_part_bits, &run));
+    for (uint64_t part = 0; part < NL_JOIN_PARTS && !(join->exec->query->pool && join->build_rows > 65536); part++)
+        NL_TRY(add_part_bits(&run, part));
+    return NULL;
+}
+
+static nl_filter_note *new_note(nl_join *join, const traced *found, uint32_t key)
+{
+    nl_filter_note *note = NL_NEW(join->exec->arena, nl_filter_note);
+    const nl_type *type = join->left_keys[key]->type;
+    nl_runtime_filter *filter = &note->filter;
+    int64_t lower = 0, upper = 0;
+    *note = (nl_filter_note){.scan = found->scan, .filter = {.column = found->column}};
+    for (uint32_t w = 0; w < join->exec->worker_count; w++) {
+        const nl_join_worker *own = &join->workers[w];
+        if (!own->has_range[key]) continue;
+        lower = filter->has_range ? NL_MIN(lower, own->lower[key]) : own->lower[key];
+        upper = filter->has_range ? NL_MAX(upper, own->upper[key]) : own->upper[key];
+        filter->has_range = true;
+    }
+    filter->lower = nl_value_int(type, lower);
+    filter->upper = nl_value_int(type, upper);
+    if (type->id == NL_TYPE_DECIMAL) {
+        filter->lower.decimal = lower;
+        filter->upper.decimal = upper;
+    }
+    return note;
+}
+
+static int64_t bound_of(const nl_value *value)
+{
+    return value->type->id == NL_TYPE_DECIMAL ? (int64_t)value->decimal : value->integer;
 }
 
 nl_status nl_join_note_filters(nl_join *join)
@@ -92,27 +175,16 @@ nl_status nl_join_note_filters(nl_join *join)
     for (uint32_t k = 0; k < join->key_count; k++) {
         traced found = {0};
         const nl_expr *left = join->left_keys[k];
-        if (join->is_null_safe[k] || left->kind != NL_EXPR_COLUMN || !trace(join->node->children[0], left->column, &found)) continue;
-        if (!join->bloom.words) NL_TRY(make_bloom(join));
-        nl_runtime_filter filter = {.column = found.column, .bloom = join->bloom.words ? &join->bloom : NULL};
-        int64_t lower = 0, upper = 0;
-        for (uint32_t w = 0; w < exec->worker_count; w++) {
-            const nl_join_worker *own = &join->workers[w];
-            if (!own->has_range[k]) continue;
-            lower = filter.has_range ? NL_MIN(lower, own->lower[k]) : own->lower[k];
-            upper = filter.has_range ? NL_MAX(upper, own->upper[k]) : own->upper[k];
-            filter.has_range = true;
+        if (join->is_null_safe[k] || left->kind != NL_EXPR_COLUMN || !trace(join->probe_plan, left->column, &found)) continue;
+        nl_filter_note *note = new_note(join, &found, k);
+        if (note->filter.has_range) NL_TRY(make_bitmap(join, k, bound_of(&note->filter.lower), bound_of(&note->filter.upper)));
+        if (join->bitmaps[k].words) {
+            note->filter.bitmap = &join->bitmaps[k];
+        } else {
+            if (!join->bloom.words) NL_TRY(make_bloom(join));
+            note->filter.bloom = join->bloom.words ? &join->bloom : NULL;
         }
-        filter.lower = nl_value_int(left->type, lower);
-        filter.upper = nl_value_int(left->type, upper);
-        if (left->type->id == NL_TYPE_DECIMAL) {
-            filter.lower.decimal = lower;
-            filter.upper.decimal = upper;
-        }
-        if (!filter.has_range && !filter.bloom) continue;
-        nl_filter_note *note = NL_NEW(exec->arena, nl_filter_note);
-        *note = (nl_filter_note){.scan = found.scan, .filter = filter};
-        nl_list_add(exec->arena, exec->filters, note);
+        if (note->filter.has_range || note->filter.bloom) nl_list_add(exec->arena, exec->filters, note);
     }
     return NULL;
 }

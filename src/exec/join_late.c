@@ -209,7 +209,7 @@ static nl_status push_unmatched(nl_join *join, nl_worker *worker, const nl_join_
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++) {
         rows[found] = table->all_rows[start + i];
-        found += !__atomic_load_n(&nl_join_header_of(table->all_rows[start + i])->matched, __ATOMIC_RELAXED);
+        found += __atomic_load_n(&nl_join_header_of(table->all_rows[start + i])->matched, __ATOMIC_RELAXED) == join->wants_matched;
     }
     nl_batch out = {0};
     nl_status status = found ? nl_join_output_unmatched(join, rows, found, table, &out) : NULL;

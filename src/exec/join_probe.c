@@ -192,7 +192,7 @@ static nl_status flush_pairs(probe_run *run, bool is_last)
         }
         run->is_ordered = false;
     }
-    if (nl_join_gives_right(join) && own->pair_count) NL_TRY(output_pairs(run));
+    if (nl_join_gives_pairs(join) && own->pair_count) NL_TRY(output_pairs(run));
     own->pair_count = 0;
     return NULL;
 }
@@ -312,7 +312,7 @@ static nl_status probe_chains(probe_run *run)
             uint32_t i = own->failed[k];
             if (first_is_enough)
                 own->matched[own->batch_rows[i]] = 1;
-            else
+            else if (!join->builds_left || !__atomic_load_n(&nl_join_header_of(own->pointers[i])->matched, __ATOMIC_RELAXED))
                 NL_TRY(add_pair(run, own->batch_rows[i], own->pointers[i]));
         }
         count = advance(run, count, first_is_enough);
@@ -507,10 +507,11 @@ nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_ta
 
 nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t count, const nl_join_table *table, nl_batch *out)
 {
-    NL_TRY(nl_batch_init(out, join->left_count + join->right_count, count));
-    for (uint32_t i = 0; i < join->left_count; i++)
+    uint32_t left_count = join->builds_left ? 0 : join->left_count;
+    NL_TRY(nl_batch_init(out, left_count + join->right_count, count));
+    for (uint32_t i = 0; i < left_count; i++)
         NL_TRY(nl_vector_new_null(&out->columns[i], join->left[i].type, count, join->exec->query->memory));
-    return gather_right(join, rows, count, table->heap, NULL, out->columns + join->left_count);
+    return gather_right(join, rows, count, table->heap, NULL, out->columns + left_count);
 }
 
 static nl_status probe_push(nl_operator *self, nl_worker *worker, nl_batch *batch)

@@ -14,7 +14,8 @@ typedef struct nl_runtime_filter {
     nl_column_id column;
     bool has_range;
     nl_value lower, upper;
-    const struct nl_bloom *bloom; /* over nl_vector_hash of the column; or NULL */
+    const struct nl_bloom *bloom;       /* over nl_vector_hash of the column; or NULL */
+    const struct nl_key_bitmap *bitmap; /* of an integer column's values: exact, used instead; or NULL */
 } nl_runtime_filter;
 
 typedef struct nl_scan_ops {

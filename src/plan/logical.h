@@ -97,6 +97,7 @@ struct nl_logical {
             const nl_expr *condition;        /* or NULL: true */
             bool is_lateral;                 /* the right side has OUTER references to the left; gone after decorrelation */
             bool is_null_aware;              /* MARK */
+            bool builds_left;                /* SEMI, ANTI: the left side is the smaller one; exec builds from it */
             bool is_single;                  /* LEFT: a second match of a left row is SCALAR_SUBQUERY_TOO_MANY_ROWS */
         } join;
         struct {                             /* SORT */

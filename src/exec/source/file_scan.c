@@ -10,10 +10,12 @@
 #include "base/lock.h"
 #include "exec/bloom.h"
 #include "exec/expression.h"
+#include "exec/key_bitmap.h"
 #include "exec/source/pruning.h"
 
 #define MORSEL_ROWS 131072u /* 64 windows: long enough that finding the place in a row group costs nothing */
 #define RUNTIME_FILTERS_MAX 8u
+#define RUNTIME_TRIAL_ROWS  65536u
 
 typedef struct open_unit { /* a file that some workers read; counted by morsels and by the queue */
     const nl_scan_unit *unit;
@@ -46,6 +48,7 @@ typedef struct file_scan {
     uint32_t *filter_outputs;   /* their positions among the node's columns */
     uint32_t filter_count;
     nl_runtime_filter runtime[RUNTIME_FILTERS_MAX];
+    uint32_t runtime_outputs[RUNTIME_FILTERS_MAX]; /* the filter's column among the node's; UINT32_MAX: only its range is used */
     uint32_t runtime_count;
     nl_mutex mutex;
     pthread_cond_t changed;
@@ -64,6 +67,8 @@ typedef struct file_reader {
     nl_parquet_scan *scan;
     nl_vector *cached;          /* per read column of the present window: whole columns read for equality deletes */
     uint32_t *rows;             /* NL_BATCH_ROWS: selection under construction */
+    uint64_t runtime_seen[RUNTIME_FILTERS_MAX], runtime_kept[RUNTIME_FILTERS_MAX];
+    bool runtime_off[RUNTIME_FILTERS_MAX];
 } file_reader;
 
 static file_scan *scan_of(nl_scan *scan)
@@ -415,52 +420,99 @@ static nl_status apply_filter(file_reader *self, window_rows *rows, nl_batch *ba
     return nl_batch_compact(batch, scan->plan.query->memory);
 }
 
-static nl_status apply_bloom(file_scan *self, const nl_vector *column, const nl_bloom *bloom, nl_batch *batch)
+/* Rows of the vector that the filter lets pass, ascending, into keep. */
+static uint32_t keep_by_bits(const nl_vector *column, uint32_t row_count, const nl_key_bitmap *bits, uint32_t *keep)
 {
-    nl_buffer *hashes = NULL, *selection = NULL;
-    NL_TRY(nl_buffer_new(self->plan.query->memory, batch->row_count * sizeof(uint64_t), false, &hashes));
-    nl_status status = nl_buffer_new(self->plan.query->memory, batch->row_count * sizeof(uint32_t), false, &selection);
-    if (!status) status = nl_vector_hash(column, batch->row_count, false, (uint64_t *)(void *)hashes->data);
-    if (!status) {
-        const uint64_t *values = (const uint64_t *)(const void *)hashes->data;
-        uint32_t *rows = (uint32_t *)(void *)selection->data;
-        const nl_selection live = nl_batch_selection(batch);
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < live.count; i++) {
-            const uint32_t row = nl_selection_row(live, i);
-            rows[count] = row;
-            count += nl_bloom_may_contain(bloom, values[row]);
-        }
-        nl_buffer_release(batch->selection);
-        batch->selection = nl_buffer_retain(selection);
-        batch->selected_count = count;
-        batch->is_selective = true;
+    uint32_t count = 0;
+    nl_reader reader;
+    nl_reader_init(&reader, column);
+    const bool is_plain = column->encoding == NL_FLAT && !column->validity;
+    const bool is_narrow = column->type->physical == NL_PHYS_I32;
+    for (uint32_t i = 0; i < row_count && is_plain && is_narrow; i++) {
+        keep[count] = i;
+        count += nl_key_bitmap_has(bits, ((const int32_t *)reader.values)[i]);
     }
-    nl_buffer_release(selection);
-    nl_buffer_release(hashes);
+    for (uint32_t i = 0; i < row_count && is_plain && !is_narrow; i++) {
+        keep[count] = i;
+        count += nl_key_bitmap_has(bits, ((const int64_t *)reader.values)[i]);
+    }
+    for (uint32_t i = 0; i < row_count && !is_plain; i++) {
+        if (nl_reader_is_null(&reader, i)) continue;
+        const uint32_t at = nl_reader_index(&reader, i);
+        keep[count] = i;
+        count += nl_key_bitmap_has(bits, is_narrow ? ((const int32_t *)reader.values)[at] : ((const int64_t *)reader.values)[at]);
+    }
+    return count;
+}
+
+static nl_status keep_by_bloom(const file_scan *self, const nl_vector *column, uint32_t row_count, const nl_bloom *bloom, uint32_t *keep, uint32_t *count)
+{
+    nl_buffer *buffer = NULL;
+    NL_TRY(nl_buffer_new(self->plan.query->memory, row_count * sizeof(uint64_t), false, &buffer));
+    uint64_t *hashes = (uint64_t *)(void *)buffer->data;
+    nl_status status = nl_vector_hash(column, row_count, false, hashes);
+    for (uint32_t i = 0; i < row_count && !status; i++) {
+        keep[*count] = i;
+        *count += nl_bloom_may_contain(bloom, hashes[i]);
+    }
+    nl_buffer_release(buffer);
     return status;
 }
 
-static nl_status apply_runtime_filters(file_scan *self, nl_batch *batch)
+/* Columns read so far, and the selection, narrowed to some rows. */
+static nl_status keep_rows(file_reader *self, window_rows *rows, const uint32_t *keep, uint32_t count, nl_batch *batch)
 {
-    for (uint32_t f = 0; f < self->runtime_count; f++) {
-        if (!self->runtime[f].bloom) continue;
-        for (uint32_t i = 0; i < self->plan.node->column_count; i++)
-            if (self->plan.node->columns[i].id == self->runtime[f].column)
-                NL_TRY(apply_bloom(self, &batch->columns[i], self->runtime[f].bloom, batch));
+    const file_scan *scan = scan_of(self->base.scan);
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        nl_vector taken = {0};
+        if (!batch->columns[i].type) continue;
+        NL_TRY(nl_vector_take(&batch->columns[i], keep, count, scan->plan.query->memory, &taken));
+        nl_vector_fini(&batch->columns[i]);
+        nl_vector_move(&taken, &batch->columns[i]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        self->rows[i] = nl_selection_row(rows->selection, keep[i]);
+    rows->selection = (nl_selection){self->rows, count};
+    batch->row_count = count;
+    return NULL;
+}
+
+/* What joins know of their build sides, before the other columns are read. A filter that lets nearly everything pass is
+ * left out after a while: it is never needed for the answer. */
+static nl_status apply_runtime_filters(file_reader *self, window_rows *rows, nl_batch *batch)
+{
+    const file_scan *scan = scan_of(self->base.scan);
+    uint32_t keep[NL_BATCH_ROWS];
+    for (uint32_t f = 0; f < scan->runtime_count && rows->selection.count > 0; f++) {
+        const nl_runtime_filter *filter = &scan->runtime[f];
+        const uint32_t output = scan->runtime_outputs[f];
+        const uint32_t row_count = rows->selection.count;
+        uint32_t count = 0;
+        if (output == UINT32_MAX || self->runtime_off[f]) continue;
+        nl_vector *column = &batch->columns[output];
+        if (!column->type) NL_TRY(materialise(self, output, rows, column));
+        if (filter->bitmap)
+            count = keep_by_bits(column, row_count, filter->bitmap, keep);
+        else
+            NL_TRY(keep_by_bloom(scan, column, row_count, filter->bloom, keep, &count));
+        self->runtime_seen[f] += row_count;
+        self->runtime_kept[f] += count;
+        self->runtime_off[f] = self->runtime_seen[f] > RUNTIME_TRIAL_ROWS && self->runtime_kept[f] > self->runtime_seen[f] / 8 * 7;
+        if (count < row_count) NL_TRY(keep_rows(self, rows, keep, count, batch));
     }
     return NULL;
 }
 
-static nl_status assemble(file_reader *self, const window_rows *rows, nl_batch *filtered, nl_batch *batch)
+static nl_status assemble(file_reader *self, window_rows *rows, nl_batch *filtered, nl_batch *batch)
 {
     file_scan *scan = scan_of(self->base.scan);
     NL_TRY(nl_batch_init(batch, scan->plan.node->column_count, rows->selection.count));
     for (uint32_t i = 0; i < scan->filter_count && filtered->columns; i++)
         nl_vector_move(&filtered->columns[i], &batch->columns[scan->filter_outputs[i]]);
-    for (uint32_t i = 0; i < batch->column_count; i++)
+    NL_TRY(apply_runtime_filters(self, rows, batch));
+    for (uint32_t i = 0; i < batch->column_count && rows->selection.count > 0; i++)
         if (!batch->columns[i].type) NL_TRY(materialise(self, i, rows, &batch->columns[i]));
-    return apply_runtime_filters(scan, batch);
+    return NULL;
 }
 
 static void forget_cached(file_reader *self)
@@ -563,7 +615,11 @@ static nl_status add_runtime_filter(nl_scan *base, const nl_runtime_filter *filt
 {
     file_scan *self = scan_of(base);
     if (self->runtime_count == RUNTIME_FILTERS_MAX) return NULL;
+    uint32_t *output = &self->runtime_outputs[self->runtime_count];
     self->runtime[self->runtime_count++] = *filter;
+    *output = UINT32_MAX;
+    for (uint32_t i = 0; (filter->bloom || filter->bitmap) && i < self->plan.node->column_count; i++)
+        if (self->plan.node->columns[i].id == filter->column) *output = i;
     for (uint32_t i = 0; filter->has_range && i < self->plan.node->column_count; i++) {
         const nl_scan_column *column = &self->plan.columns[i];
         if (self->plan.node->columns[i].id != filter->column || column->kind != NL_COLUMN_FROM_FILE) continue;

@@ -273,6 +273,22 @@ static double join_selectivity(nl_plan_context *context, const nl_logical *left,
     return 1 / at_least_one(distinct);
 }
 
+/* Columns of one key go together (a part and its supplier): all equalities between two tables keep no less than one row
+ * in as many as the smaller table has. */
+static double conjuncts_selectivity(nl_plan_context *context, const nl_logical *left, const nl_logical *right, const nl_list *conjuncts)
+{
+    double equalities = 1;
+    double others = 1;
+    double least = 1;
+    for (uint32_t i = 0; i < conjuncts->count; i++) {
+        const double kept = join_selectivity(context, left, right, conjuncts->items[i]);
+        const double floor = nl_estimate_join_floor(context, left, right, conjuncts->items[i]);
+        *(floor > 0 ? &equalities : &others) *= kept;
+        if (floor > 0) least = NL_MIN(least, floor);
+    }
+    return others * NL_MAX(equalities, NL_MIN(least, 1));
+}
+
 static double join_rows(nl_plan_context *context, const nl_logical *plan)
 {
     const nl_logical *left = plan->children[0];
@@ -281,9 +297,7 @@ static double join_rows(nl_plan_context *context, const nl_logical *plan)
     const double right_rows = nl_estimate_rows(context, right);
     nl_list conjuncts = {0};
     nl_expr_conjuncts(context->arena, plan->join.condition, &conjuncts);
-    double matches = left_rows * right_rows;
-    for (uint32_t i = 0; i < conjuncts.count; i++) matches *= join_selectivity(context, left, right, conjuncts.items[i]);
-    matches = at_least_one(matches);
+    const double matches = at_least_one(left_rows * right_rows * conjuncts_selectivity(context, left, right, &conjuncts));
     switch (plan->join.kind) {
     case NL_JOIN_INNER:
     case NL_JOIN_CROSS:
@@ -318,6 +332,20 @@ static double aggregate_rows(nl_plan_context *context, const nl_logical *plan)
         all_known = all_known && is_known;
     }
     return at_least_one(NL_MIN(rows, all_known ? groups : rows * GROUPS_PER_ROW));
+}
+
+double nl_estimate_join_floor(nl_plan_context *context, const nl_logical *left, const nl_logical *right, const nl_expr *conjunct)
+{
+    const nl_expr *a = NULL;
+    const nl_expr *b = NULL;
+    if (!nl_as_equality(conjunct, &a, &b) || a->kind != NL_EXPR_COLUMN || b->kind != NL_EXPR_COLUMN) return 0;
+    if (!nl_logical_find_column(left, a->column)) {
+        const nl_expr *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (!nl_logical_find_column(left, a->column) || !nl_logical_find_column(right, b->column)) return 0;
+    return 1 / at_least_one(NL_MIN(nl_estimate_base_rows(context, left, a->column), nl_estimate_base_rows(context, right, b->column)));
 }
 
 double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan)

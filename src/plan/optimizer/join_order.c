@@ -1,9 +1,10 @@
 /* The order of inner joins: by dynamic programming over connected subsets for up to ten relations (Selinger et al.,
- * 1979; bushy trees), greedily beyond. Cost is the sum of the rows that intermediate joins make. */
+ * 1979; bushy trees), greedily beyond. Cost is the sum of the rows that intermediate joins make and build from. */
 #include "plan/optimizer/rules.h"
 
 #define DYNAMIC_RELATIONS_MAX 10u
 #define RELATIONS_MAX         64u
+#define BUILD_COST            1.5 /* of a row in a hash table, against one that only passes */
 
 typedef struct join_graph {
     nl_plan_context *context;
@@ -16,6 +17,7 @@ typedef struct join_graph {
     uint64_t *touches; /* relations that a conjunct reads */
     uint32_t conjunct_count;
     double *selectivity;
+    double *floor; /* see nl_estimate_join_floor */
 } join_graph;
 
 typedef struct partial {
@@ -59,14 +61,17 @@ static void collect(nl_arena *arena, const nl_logical *plan, nl_list *relations,
 
 /* ---- sizes ---- */
 
-static double conjunct_selectivity(join_graph *g, const nl_expr *conjunct, uint64_t touched)
+static double conjunct_selectivity(join_graph *g, const nl_expr *conjunct, uint64_t touched, double *floor)
 {
     /* the estimate of a join of the two relations with just this condition, against their product */
     uint32_t sides[2] = {0, 0};
     uint32_t found = 0;
     for (uint32_t i = 0; i < g->count && found < 2; i++)
         if (touched >> i & 1) sides[found++] = i;
+    *floor = 0;
     if (found < 2) return 1;
+    if (__builtin_popcountll(touched) == 2)
+        *floor = nl_estimate_join_floor(g->context, g->relations[sides[0]], g->relations[sides[1]], conjunct);
     const nl_logical *join = nl_logical_join(g->arena, NL_JOIN_INNER, g->relations[sides[0]], g->relations[sides[1]], conjunct);
     const double product = NL_MAX(g->rows[sides[0]] * g->rows[sides[1]], 1);
     return NL_MIN(nl_estimate_rows(g->context, join) / product, 1);
@@ -84,11 +89,32 @@ static void build_graph(join_graph *g, const nl_list *relations, const nl_list *
     g->conjuncts = (const nl_expr **)(void *)conjuncts->items;
     g->touches = NL_NEW_ARRAY(g->arena, uint64_t, conjuncts->count + 1);
     g->selectivity = NL_NEW_ARRAY(g->arena, double, conjuncts->count + 1);
+    g->floor = NL_NEW_ARRAY(g->arena, double, conjuncts->count + 1);
     for (uint32_t c = 0; c < conjuncts->count; c++) {
         for (uint32_t i = 0; i < g->count; i++)
             if (nl_expr_touches(g->conjuncts[c], &g->ids[i])) g->touches[c] |= 1ull << i;
-        g->selectivity[c] = conjunct_selectivity(g, g->conjuncts[c], g->touches[c]);
+        g->selectivity[c] = conjunct_selectivity(g, g->conjuncts[c], g->touches[c], &g->floor[c]);
     }
+}
+
+/* Equalities between the same two relations count together, with the first of them. */
+static bool is_taken_with_another(const join_graph *g, uint32_t conjunct)
+{
+    for (uint32_t c = 0; c < conjunct; c++)
+        if (g->floor[c] > 0 && g->touches[c] == g->touches[conjunct]) return true;
+    return false;
+}
+
+static double together(const join_graph *g, uint32_t first)
+{
+    double product = 1;
+    double least = 1;
+    for (uint32_t c = first; c < g->conjunct_count; c++) {
+        if (g->floor[c] <= 0 || g->touches[c] != g->touches[first]) continue;
+        product *= g->selectivity[c];
+        least = NL_MIN(least, g->floor[c]);
+    }
+    return NL_MAX(product, least);
 }
 
 /* Does a conjunct tie the two disjoint sets? Its selectivity is multiplied in. */
@@ -100,7 +126,8 @@ static bool connects(const join_graph *g, uint64_t left, uint64_t right, double 
         const uint64_t touched = g->touches[c];
         if (touched & ~(left | right) || !(touched & left) || !(touched & right)) continue;
         is_connected = true;
-        *selectivity *= g->selectivity[c];
+        if (g->floor[c] > 0 && is_taken_with_another(g, c)) continue;
+        *selectivity *= g->floor[c] > 0 ? together(g, c) : g->selectivity[c];
     }
     return is_connected;
 }
@@ -115,7 +142,7 @@ static void try_pair(const join_graph *g, partial *best, uint64_t left, uint64_t
     if (!a->is_made || !b->is_made) return;
     if (!connects(g, left, right, &selectivity) && !allows_cross) return;
     const double rows = NL_MAX(a->rows * b->rows * selectivity, 1);
-    const double cost = a->cost + b->cost + rows;
+    const double cost = a->cost + b->cost + rows + BUILD_COST * NL_MIN(a->rows, b->rows);
     partial *target = &best[left | right];
     if (target->is_made && target->cost <= cost) return;
     *target = (partial){.relations = left | right, .rows = rows, .cost = cost, .left = left, .right = right, .is_made = true};

@@ -333,6 +333,37 @@ static void keep_random_above(pusher *p, join_parts *j)
     j->keep_above = fixed;
 }
 
+static bool is_harmless(void *context, const nl_expr *expr)
+{
+    static const char *const tests[] = {"=", "<", "<=", ">", ">=", "<=>", "like"};
+    bool *is_good = context;
+    bool is_test = false;
+    for (size_t i = 0; expr->kind == NL_EXPR_CALL && i < NL_COUNT(tests); i++) is_test = is_test || nl_is_call(expr, tests[i]);
+    *is_good = *is_good && (is_test || expr->kind == NL_EXPR_COLUMN || expr->kind == NL_EXPR_LITERAL || expr->kind == NL_EXPR_AND || expr->kind == NL_EXPR_OR ||
+                            expr->kind == NL_EXPR_NOT || expr->kind == NL_EXPR_IN || expr->kind == NL_EXPR_IS_NULL || expr->kind == NL_EXPR_IS_NOT_NULL);
+    return *is_good;
+}
+
+/* (a1 AND b1) OR (a2 AND b2) lets only rows of one side pass with a1 OR a2: that goes down besides, the whole stays.
+ * Conditions that could raise an error are not asked earlier than they stand. */
+static void add_alternatives(pusher *p, const nl_expr *conjunct, const nl_id_set *side, nl_list *target)
+{
+    const nl_expr *all = NULL;
+    bool is_good = true;
+    if (conjunct->kind != NL_EXPR_OR) return;
+    nl_expr_walk(conjunct, is_harmless, &is_good);
+    for (uint32_t i = 0; i < conjunct->child_count && is_good; i++) {
+        const nl_expr *branch = NULL;
+        nl_list parts = {0};
+        nl_expr_conjuncts(p->arena, conjunct->children[i], &parts);
+        for (uint32_t k = 0; k < parts.count; k++)
+            if (nl_expr_within(parts.items[k], side)) branch = nl_expr_and(p->arena, branch, parts.items[k]);
+        if (!branch) return;
+        all = all ? nl_expr_or(p->arena, all, branch) : branch;
+    }
+    if (is_good && all && !has_equal(target, all)) nl_list_add(p->arena, target, NL_UNCONST(all));
+}
+
 static nl_status push_join(pusher *p, const nl_logical *plan, const nl_list *conjuncts, const nl_logical **result)
 {
     const nl_id_set left = nl_plan_ids(p->arena, plan->children[0]);
@@ -350,6 +381,10 @@ static nl_status push_join(pusher *p, const nl_logical *plan, const nl_list *con
     }
     place(p, kind, &j);
     const bool is_inner = kind == NL_JOIN_INNER || kind == NL_JOIN_CROSS;
+    for (uint32_t i = 0; is_inner && i < j.keep_on.count; i++) {
+        add_alternatives(p, j.keep_on.items[i], &left, &j.to_left);
+        add_alternatives(p, j.keep_on.items[i], &right, &j.to_right);
+    }
     const bool flows_right = is_inner || kind == NL_JOIN_LEFT || kind == NL_JOIN_SEMI;
     const bool flows_left = is_inner || kind == NL_JOIN_RIGHT || kind == NL_JOIN_SEMI;
     if (flows_right && !plan->join.is_single) NL_TRY(infer(p, &j.keep_on, &j.to_left, &j.to_right, true, &left));

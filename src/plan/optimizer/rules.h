@@ -74,6 +74,8 @@ bool nl_expr_rejects_nulls(const nl_expr *expr, const nl_id_set *set);
 double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan);
 /* Distinct values of a column of the plan; *is_known false: a guess. */
 double nl_estimate_distinct(nl_plan_context *context, const nl_logical *plan, nl_column_id id, bool *is_known);
+/* The least that equalities of columns of two tables keep of their product; 0 for other conjuncts. */
+double nl_estimate_join_floor(nl_plan_context *context, const nl_logical *left, const nl_logical *right, const nl_expr *conjunct);
 double nl_estimate_base_rows(nl_plan_context *context, const nl_logical *plan, nl_column_id id);
 
 /* A fixed conjunction of a list of const nl_expr *, or NULL. */

@@ -30,6 +30,7 @@
     G(format_number)          \
     G(format_string)          \
     G(to_number)              \
+    G(time_window)            \
     G(json)                   \
     G(csv)                    \
     G(url)                    \

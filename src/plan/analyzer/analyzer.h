@@ -66,6 +66,17 @@ typedef struct nl_select_generator {
     uint32_t column_count;
 } nl_select_generator;
 
+/* The window() or session_window() of a SELECT: a column beside those of its input. */
+typedef struct nl_time_window {
+    bool is_set;
+    bool is_session;
+    const nl_expr *written_time;
+    const nl_expr *time;            /* TIMESTAMP or TIMESTAMP_NTZ */
+    int64_t length, slide, start;   /* microseconds */
+    const nl_expr *gap;             /* session_window: INTERVAL */
+    nl_column column;
+} nl_time_window;
+
 typedef struct nl_lambda_frame {
     const struct nl_lambda_frame *outer;
     const nl_ast_idents *names;
@@ -104,6 +115,7 @@ struct nl_scope {
     const nl_ast_named_windows *more_windows; /* of the query's organization */
     uint32_t aggregate_depth;         /* inside an aggregate function's arguments */
     uint32_t window_depth;
+    nl_time_window *time_window;      /* of the SELECT; NULL: window() has no place here */
     nl_select_generator *generators;  /* where a top-level generator of a SELECT list goes */
     uint32_t depth;
 };
@@ -174,6 +186,11 @@ typedef struct nl_bind_flags {
 /* from_json, from_csv with their schemas as text; checks the options of to_json and its kin. */
 NL_MUST_USE nl_status nl_special_text_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count,
                                            bool *is_special, const nl_expr **result);
+/* window, session_window (time_window.c). */
+bool nl_is_time_window(nl_str name);
+NL_MUST_USE nl_status nl_resolve_time_window(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
+/* Arguments by name in the order of the parameters, defaults filled in; others as they are (named_arguments.c). */
+NL_MUST_USE nl_status nl_positional_arguments(nl_scope *scope, nl_str function, const nl_ast_arguments *given, nl_ast_arguments *ordered);
 /* UNRESOLVED_ROUTINE */
 NL_MUST_USE nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name);
 /* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */
@@ -244,6 +261,8 @@ typedef struct nl_windows {
 } nl_windows;
 NL_MUST_USE nl_status nl_windows_extract(nl_windows *windows, const nl_expr *expr, const nl_expr **result);
 const nl_logical *nl_windows_plan(nl_windows *windows, const nl_logical *child);
+/* The column of the SELECT's window() or session_window(), if any, beside those of *plan (time_window.c). */
+NL_MUST_USE nl_status nl_time_window_plan(nl_scope *scope, const nl_grouping *grouping, const nl_logical **plan);
 
 NL_MUST_USE nl_status nl_analyze_select(nl_env *env, nl_scope *outer, const nl_ast_term *term, const nl_ast_select *select,
                                         const nl_ast_organization *organization, const nl_logical **plan);

@@ -122,13 +122,12 @@ static nl_status count_star(call *c)
 /* Arguments in order; stars stand for their columns. */
 static nl_status plain_arguments(call *c)
 {
-    const nl_ast_call *written = &c->ast->call;
     nl_arena *arena = nl_scope_arena(c->scope);
+    nl_ast_arguments written;
     nl_list list = {0};
-    for (uint32_t i = 0; i < written->args.count; i++) {
-        const nl_ast_argument *argument = &written->args.items[i];
-        if (argument->name.text.data)
-            return NL_RAISE(NAMED_PARAMETERS_NOT_SUPPORTED, NL_P_STR("functionName", nl_quote_name(arena, c->name)));
+    NL_TRY(nl_positional_arguments(c->scope, c->name, &c->ast->call.args, &written));
+    for (uint32_t i = 0; i < written.count; i++) {
+        const nl_ast_argument *argument = &written.items[i];
         if (argument->value->kind == NL_AST_EXPR_STAR) {
             nl_items items = {0};
             NL_TRY(nl_expand_star(c->scope, argument->value, &items));
@@ -416,6 +415,7 @@ static nl_status resolve_scalar(call *c, const nl_expr **result)
         return NL_RAISE(INVALID_SQL_SYNTAX__FUNCTION_WITH_UNSUPPORTED_SYNTAX, NL_P_STR("prettyName", nl_quote_name(arena, c->name)),
                         NL_P("syntax", c->ast->call.filter ? "FILTER CLAUSE" : "DISTINCT"));
     apply_form(c);
+    if (nl_is_time_window(c->name)) return nl_resolve_time_window(c->scope, c->name, c->args, c->arg_count, result);
     bool is_special = false;
     NL_TRY(nl_special_call(c->scope, c->name, c->args, c->arg_count, &is_special, result));
     if (is_special) return NULL;

@@ -250,9 +250,11 @@ const nl_logical *nl_generator_plan(nl_arena *arena, const nl_select_generator *
 static nl_status call_arguments(nl_scope *scope, const nl_ast_expr *call, const nl_expr ***args, uint32_t *count)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    *count = call->call.args.count;
+    nl_ast_arguments given;
+    NL_TRY(nl_positional_arguments(scope, call->call.name.parts[0].text, &call->call.args, &given));
+    *count = given.count;
     *args = NL_NEW_ARRAY(arena, const nl_expr *, *count + 1);
-    for (uint32_t i = 0; i < *count; i++) NL_TRY(nl_resolve_expr(scope, call->call.args.items[i].value, &(*args)[i]));
+    for (uint32_t i = 0; i < *count; i++) NL_TRY(nl_resolve_expr(scope, given.items[i].value, &(*args)[i]));
     return NULL;
 }
 

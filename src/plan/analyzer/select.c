@@ -20,6 +20,7 @@ typedef struct selection {
     bool is_distinct;
     bool is_aggregated;
     nl_windows windows;
+    nl_time_window time_window;
 } selection;
 
 /* ---- resolving ---- */
@@ -45,6 +46,48 @@ static nl_status resolve_where(selection *s)
                          s->env->text, s->term->range, false);
     s->plan = nl_logical_filter(s->arena, s->plan, condition);
     return NULL;
+}
+
+/* ---- window() and session_window() ---- */
+
+static void see_time_window(selection *s)
+{
+    nl_column *columns = NL_NEW_ARRAY(s->arena, nl_column, s->input.count + 1);
+    if (s->input.count) memcpy(columns, s->input.columns, s->input.count * sizeof *columns);
+    columns[s->input.count] = s->time_window.column;
+    s->input = (nl_column_set){columns, s->input.count + 1};
+}
+
+static nl_status find_time_window(selection *s, const nl_ast_grouping *grouping)
+{
+    const nl_ast_expr *expr = grouping->kind == NL_AST_GROUP_EXPRESSION ? grouping->expr : NULL;
+    const nl_expr *ignored = NULL;
+    if (expr && expr->kind == NL_AST_EXPR_CALL && expr->call.name.count == 1 && nl_is_time_window(expr->call.name.parts[0].text))
+        NL_TRY(nl_resolve_expr(&s->scope, expr, &ignored));
+    for (uint32_t i = 0; !expr && i < grouping->elements.count; i++) NL_TRY(find_time_window(s, grouping->elements.items[i]));
+    return NULL;
+}
+
+/* GROUP BY window(…) makes a column "window" that the list may name. */
+static nl_status resolve_time_window(selection *s)
+{
+    s->scope.time_window = &s->time_window;
+    s->scope.clause = NL_CLAUSE_GROUP_BY;
+    if (!s->select->group_by) return NULL;
+    for (uint32_t i = 0; i < s->select->group_by->items.count; i++) NL_TRY(find_time_window(s, s->select->group_by->items.items[i]));
+    if (!s->time_window.is_set) return NULL;
+    for (uint32_t i = 0; i < s->input.count; i++) /* another window's column keeps its name */
+        if (nl_str_equal_nocase(s->input.columns[i].name, s->time_window.column.name)) return NULL;
+    see_time_window(s);
+    s->scope.sets[0] = s->input;
+    return NULL;
+}
+
+static nl_status add_time_window(selection *s)
+{
+    const bool is_seen = s->input.count && s->input.columns[s->input.count - 1].id == s->time_window.column.id;
+    if (s->time_window.is_set && !is_seen) see_time_window(s);
+    return nl_time_window_plan(&s->scope, &s->grouping, &s->plan);
 }
 
 static nl_status resolve_list(selection *s)
@@ -426,10 +469,12 @@ nl_status nl_analyze_select(nl_env *env, nl_scope *outer, const nl_ast_term *ter
     if (organization) s.scope.more_windows = &organization->windows;
     s.input = s.scope.sets[0];
     NL_TRY(resolve_where(&s));
+    NL_TRY(resolve_time_window(&s));
     NL_TRY(resolve_list(&s));
     NL_TRY(resolve_grouping(&s));
     NL_TRY(resolve_having(&s));
     NL_TRY(resolve_order(&s));
+    NL_TRY(add_time_window(&s));
     NL_TRY(aggregate(&s));
     NL_TRY(extract_windows(&s));
     add_generators(&s);

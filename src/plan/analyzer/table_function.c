@@ -43,10 +43,12 @@ static nl_status analyze_range(nl_scope *scope, const nl_ast_arguments *args, co
 static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_arguments *args, const nl_logical **plan)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, args->count + 1);
-    for (uint32_t i = 0; i < args->count; i++) NL_TRY(nl_resolve_expr(scope, args->items[i].value, &exprs[i]));
+    nl_ast_arguments given;
+    NL_TRY(nl_positional_arguments(scope, name, args, &given));
+    const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, given.count + 1);
+    for (uint32_t i = 0; i < given.count; i++) NL_TRY(nl_resolve_expr(scope, given.items[i].value, &exprs[i]));
     nl_select_generator generator = {0};
-    NL_TRY(nl_make_generator(scope, name, exprs, args->count, &generator));
+    NL_TRY(nl_make_generator(scope, name, exprs, given.count, &generator));
     *plan = nl_generator_plan(arena, &generator, nl_logical_one_row(arena));
     return NULL;
 }

@@ -129,7 +129,19 @@ size_t nl_memory_peak(const nl_memory *memory)
 
 size_t nl_memory_limit(const nl_memory *memory)
 {
-    return memory == NULL ? SIZE_MAX : memory->limit_bytes;
+    size_t limit = SIZE_MAX;
+    for (; memory != NULL; memory = memory->parent)
+        limit = NL_MIN(limit, memory->limit_bytes);
+    return limit;
+}
+
+bool nl_memory_has_room(const nl_memory *memory, size_t bytes)
+{
+    for (; memory != NULL; memory = memory->parent) {
+        size_t limit = memory->limit_bytes;
+        if (nl_size_add(nl_memory_used(memory), bytes) > limit - limit / 4) return false;
+    }
+    return true;
 }
 
 bool nl_reservation_grow(nl_reservation *reservation, size_t more_bytes)

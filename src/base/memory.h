@@ -20,7 +20,9 @@ void nl_memory_discharge(nl_memory *memory, size_t bytes);
 void nl_memory_fail_charge(uint64_t n);
 size_t nl_memory_used(const nl_memory *memory);
 size_t nl_memory_peak(const nl_memory *memory);
-size_t nl_memory_limit(const nl_memory *memory);
+size_t nl_memory_limit(const nl_memory *memory); /* the smallest of its own and those above; SIZE_MAX: none */
+/* Would `bytes` more leave a quarter of every limit, its own and those above, free? Nothing is charged. */
+bool nl_memory_has_room(const nl_memory *memory, size_t bytes);
 
 /* What one operator holds. In place; starts as {.memory = m}. Not thread-safe by itself. */
 typedef struct nl_reservation {

@@ -28,6 +28,13 @@ static void test_a_charge_counts_at_every_level_or_at_none(void **state)
     assert_int_equal(nl_memory_peak(process), 1000);
     assert_int_equal(nl_memory_peak(query), 600);
     assert_int_equal(nl_memory_limit(query), 600);
+    assert_int_equal(nl_memory_limit(other), 1000); /* its parent's */
+    assert_int_equal(nl_memory_limit(NULL), SIZE_MAX);
+    assert_true(nl_memory_has_room(query, 350)); /* 400 of 1000 are used above, 0 of 600 here */
+    assert_false(nl_memory_has_room(query, 351));
+    assert_false(nl_memory_has_room(other, 400));
+    assert_false(nl_memory_has_room(query, SIZE_MAX));
+    assert_true(nl_memory_has_room(NULL, SIZE_MAX));
     assert_false(nl_memory_try_charge(query, SIZE_MAX));
     nl_memory_discharge(other, 400);
     nl_memory_release(query);

@@ -11,6 +11,7 @@
 
 #define CHUNK_BYTES_MIN 4096u
 #define CHUNK_BYTES_MAX (256u << 10)
+#define CHUNKS_PER_BUDGET 1024u /* a small budget gets small chunks: many heaps grow at the same time */
 
 struct nl_heap {
     atomic_uint references;
@@ -132,6 +133,19 @@ static nl_status add_chunk(nl_heap *heap, size_t bytes, nl_buffer **chunk)
     return status;
 }
 
+static size_t chunk_bytes_max(const nl_memory *memory)
+{
+    return NL_MAX(NL_MIN(nl_memory_limit(memory) / CHUNKS_PER_BUDGET, CHUNK_BYTES_MAX), CHUNK_BYTES_MIN);
+}
+
+size_t nl_heap_growth(const nl_heap *heap, const nl_memory *memory, size_t bytes)
+{
+    size_t room = heap && heap->chunk ? heap->chunk->size_bytes - heap->chunk_used : 0;
+    if (bytes <= room) return 0;
+    size_t last = heap && heap->chunk ? heap->chunk->size_bytes : CHUNK_BYTES_MIN;
+    return bytes + NL_MIN(chunk_bytes_max(memory), 2 * (last + bytes)); /* the last chunk is at most this much too large */
+}
+
 nl_status nl_heap_alloc(nl_heap *heap, size_t bytes, char **out)
 {
     NL_ASSERT(atomic_load_explicit(&heap->references, memory_order_relaxed) == 1);
@@ -141,7 +155,7 @@ nl_status nl_heap_alloc(nl_heap *heap, size_t bytes, char **out)
         return NULL;
     }
     nl_buffer *chunk = NULL;
-    size_t chunk_bytes = heap->chunk ? NL_MIN(heap->chunk->size_bytes * 2, CHUNK_BYTES_MAX) : CHUNK_BYTES_MIN;
+    size_t chunk_bytes = heap->chunk ? NL_MIN(heap->chunk->size_bytes * 2, chunk_bytes_max(heap->memory)) : CHUNK_BYTES_MIN;
     if (bytes > chunk_bytes / 2) { /* a large value gets its own chunk; the present one goes on being filled */
         NL_TRY(add_chunk(heap, bytes, &chunk));
         *out = (char *)chunk->data;

@@ -74,6 +74,8 @@ NL_MUST_USE nl_status nl_heap_add(nl_heap *heap, nl_str text, nl_string_view *vi
 NL_MUST_USE nl_status nl_heap_keep(nl_heap *heap, nl_heap *other);          /* retains other; repeated ones are noticed */
 NL_MUST_USE nl_status nl_heap_keep_buffer(nl_heap *heap, nl_buffer *buffer); /* retains buffer */
 size_t nl_heap_bytes(const nl_heap *heap);
+/* What `bytes` of more values may be charged for. heap: NULL for one that memory is still to be asked for. */
+size_t nl_heap_growth(const nl_heap *heap, const nl_memory *memory, size_t bytes);
 
 typedef enum nl_encoding {
     NL_FLAT,      /* values[row]                                                                                   */

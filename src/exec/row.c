@@ -5,6 +5,7 @@
 
 #define BLOCK_BYTES_MIN (8u << 10)
 #define BLOCK_BYTES_MAX (256u << 10)
+#define BLOCKS_PER_BUDGET 1024u /* a block is no larger than this part of the budget */
 
 static uint32_t align_up(uint32_t value, uint32_t alignment)
 {
@@ -75,11 +76,37 @@ static nl_status out_of_memory(size_t bytes)
     return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P_INT("receivedBytes", 0));
 }
 
+/* Rows of the block that follows one of last_rows (0: the first). Many stores grow at the same time, so that a small
+ * budget gets small blocks. */
+static uint32_t next_capacity(const nl_row_store *store, uint32_t last_rows, size_t block_bytes_max, uint64_t wanted_rows)
+{
+    size_t bytes = last_rows ? NL_MIN((size_t)last_rows * store->row_bytes * 2, block_bytes_max) : BLOCK_BYTES_MIN;
+    uint32_t capacity = NL_MAX((uint32_t)(bytes / store->row_bytes), 1u);
+    return capacity > wanted_rows && !last_rows ? (uint32_t)NL_MAX(wanted_rows, 16u) : capacity;
+}
+
+static size_t block_bytes_max(const nl_row_store *store)
+{
+    return NL_MAX(NL_MIN(nl_memory_limit(store->memory) / BLOCKS_PER_BUDGET, BLOCK_BYTES_MAX), BLOCK_BYTES_MIN);
+}
+
+size_t nl_row_store_growth(const nl_row_store *store, uint64_t count, size_t heap_bytes)
+{
+    size_t bytes = heap_bytes ? nl_heap_growth(store->heap, store->memory, heap_bytes) : 0;
+    uint32_t last = store->last ? store->last->row_capacity : 0;
+    uint64_t room = store->last ? store->last->row_capacity - store->last->row_count : 0;
+    size_t max = block_bytes_max(store);
+    while (room < count) {
+        last = next_capacity(store, last, max, count - room);
+        bytes += sizeof(nl_row_block) + (size_t)last * store->row_bytes;
+        room += last;
+    }
+    return bytes;
+}
+
 static nl_status add_block(nl_row_store *store, uint32_t wanted_rows)
 {
-    size_t bytes = store->last ? NL_MIN((size_t)store->last->row_capacity * store->row_bytes * 2, BLOCK_BYTES_MAX) : BLOCK_BYTES_MIN;
-    uint32_t capacity = NL_MAX((uint32_t)(bytes / store->row_bytes), 1u);
-    if (capacity > wanted_rows && !store->last) capacity = NL_MAX(wanted_rows, 16u);
+    uint32_t capacity = next_capacity(store, store->last ? store->last->row_capacity : 0, block_bytes_max(store), wanted_rows);
     nl_row_block plan = {.row_capacity = capacity};
     size_t charge = block_bytes(store, &plan);
     if (!nl_memory_try_charge(store->memory, charge)) return out_of_memory(charge);
@@ -145,6 +172,33 @@ nl_status nl_row_store_adopt(nl_row_store *target, nl_row_store *source)
     nl_heap_release(source->heap);
     nl_row_store_init(source, source->memory, source->row_bytes);
     return NULL;
+}
+
+static size_t long_string_bytes(const nl_vector *column, nl_selection selection)
+{
+    if (column->encoding == NL_DICTIONARY && column->dictionary->vector.length == 0) return 0;
+    nl_reader reader;
+    nl_reader_init(&reader, column);
+    const nl_string_view *views = reader.values;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < selection.count; i++) {
+        uint32_t row = nl_selection_row(selection, i);
+        uint32_t length = nl_reader_is_null(&reader, row) ? 0 : views[nl_reader_index(&reader, row)].length;
+        bytes += length > NL_STRING_INLINE_MAX ? length : 0;
+    }
+    return bytes;
+}
+
+size_t nl_rows_heap_bytes(const nl_vector *columns, uint32_t count, nl_selection selection)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i].type->physical == NL_PHYS_STRING)
+            bytes += long_string_bytes(&columns[i], selection);
+        else if (nl_type_is_encoded(columns[i].type))
+            bytes += nl_vector_bytes(&columns[i]);
+    }
+    return bytes;
 }
 
 uint32_t nl_row_store_next(const nl_row_store *store, const nl_row_block **block, uint32_t *at, uint32_t count, uint8_t **rows)

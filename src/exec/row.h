@@ -49,6 +49,8 @@ typedef struct nl_row_store {
 void nl_row_store_init(nl_row_store *store, nl_memory *memory, uint32_t row_bytes);
 void nl_row_store_clear(nl_row_store *store); /* frees all rows; usable again */
 size_t nl_row_store_bytes(const nl_row_store *store);
+/* What `count` more rows with heap_bytes of long values may be charged for: whole blocks, not only what they fill. */
+size_t nl_row_store_growth(const nl_row_store *store, uint64_t count, size_t heap_bytes);
 /* `count` new rows, zeroed, their addresses in rows[]. */
 NL_MUST_USE nl_status nl_row_store_add(nl_row_store *store, uint32_t count, uint8_t **rows);
 /* All of source's blocks and heaps to the end of target; source becomes empty. */
@@ -65,6 +67,8 @@ static inline bool nl_type_is_encoded(const nl_type *type)
     return type->physical == NL_PHYS_LIST || type->physical == NL_PHYS_STRUCT;
 }
 
+/* About what the selected rows' values need in a heap. */
+size_t nl_rows_heap_bytes(const nl_vector *columns, uint32_t count, nl_selection selection);
 /* Writes columns[0…count) of the selected batch rows: rows[i] gets row selection[i]. Strings go to the store's heap. */
 NL_MUST_USE nl_status nl_rows_scatter(const nl_row_layout *layout, uint32_t first_column, const nl_vector *columns, uint32_t count,
                                       nl_selection selection, uint8_t *const *rows, nl_row_store *store, bool is_key);

@@ -7,6 +7,8 @@
 
 #define LOCAL_GROUPS_MAX   65536u /* of a worker's table when there are several workers: about what its cache holds */
 #define DICTIONARY_CODES_MAX 65536u
+#define COPIES_PER_BUDGET  64u    /* rows being written or output take at most this part of the budget */
+#define TABLES_PER_BUDGET  32u    /* a table smaller than this part of the budget is not spilled: others hold the memory */
 
 nl_status nl_aggregate_scratch(nl_agg_worker *worker, uint32_t count)
 {
@@ -28,16 +30,24 @@ void nl_aggregate_init_states(const nl_aggregate *aggregate, nl_group_table *tab
     }
 }
 
-static bool has_destroy(const nl_aggregate *aggregate)
+bool nl_aggregate_has_large_states(const nl_aggregate *aggregate)
 {
     for (uint32_t c = 0; c < aggregate->call_count; c++)
         if (aggregate->calls[c].function->aggregate->destroy) return true;
     return false;
 }
 
+uint32_t nl_aggregate_rows_at_once(const nl_aggregate *aggregate, uint64_t row_count, uint32_t most)
+{
+    if (row_count == 0 || (!aggregate->layout.has_heap && !nl_aggregate_has_large_states(aggregate))) return most;
+    const nl_memory *memory = aggregate->exec->query->memory;
+    uint64_t row_bytes = nl_memory_used(memory) / row_count + 1; /* if nothing else were in memory: never too small */
+    return (uint32_t)NL_MAX(NL_MIN(nl_memory_limit(memory) / COPIES_PER_BUDGET / row_bytes, (uint64_t)most), 1u);
+}
+
 void nl_aggregate_destroy_rows(const nl_aggregate *aggregate, nl_eval *eval, nl_group_table *table)
 {
-    if (!has_destroy(aggregate) || !table->exec) return;
+    if (!nl_aggregate_has_large_states(aggregate) || !table->exec) return;
     for (uint32_t part = 0; part < NL_GROUP_PARTS; part++) {
         const nl_row_store *store = &table->parts[part];
         for (const nl_row_block *block = store->first; block; block = block->next) {
@@ -97,15 +107,26 @@ static nl_status update_call(const nl_aggregate *aggregate, nl_agg_worker *worke
     return status;
 }
 
+static bool is_worth_spilling(const nl_aggregate *aggregate, const nl_group_table *table)
+{
+    const nl_query *query = aggregate->exec->query;
+    if (table->row_count == 0) return false;
+    return query->force_spill || nl_aggregate_has_large_states(aggregate) ||
+           nl_group_table_bytes(table) > nl_memory_limit(query->memory) / TABLES_PER_BUDGET;
+}
+
 /* *held: to be given back when the rows are in. */
-static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, uint32_t count, size_t *held)
+static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_vector *keys, nl_selection selection, size_t *held)
 {
     nl_group_table *table = &worker->table;
-    size_t growth = nl_group_table_growth(table, count);
+    size_t key_bytes = aggregate->layout.has_heap ? nl_rows_heap_bytes(keys, aggregate->table_keys, selection) : 0;
+    size_t growth = nl_group_table_growth(table, selection.count, key_bytes);
     bool is_held = nl_exec_hold(aggregate->exec, growth);
-    if (!is_held && table->row_count > 0) {
+    if (!is_held && is_worth_spilling(aggregate, table)) {
         NL_TRY(nl_aggregate_spill(aggregate, worker, table, worker->spills, 0));
         worker->has_spilled = true;
+        nl_group_table_drop_directory(table); /* of the size of what has left */
+        growth = nl_group_table_growth(table, selection.count, key_bytes);
         is_held = nl_exec_hold(aggregate->exec, growth);
     }
     *held = is_held ? growth : 0;
@@ -176,10 +197,9 @@ static nl_status find_by_code(nl_aggregate *aggregate, nl_agg_worker *worker, co
     return status;
 }
 
-static nl_status find_groups(nl_aggregate *aggregate, nl_agg_worker *worker, nl_vector *keys, uint32_t row_count, nl_selection selection)
+static nl_status find_groups(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_vector *keys, uint32_t row_count, nl_selection selection)
 {
     bool is_done = false;
-    NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));
     NL_TRY(find_by_code(aggregate, worker, keys, row_count, selection, &is_done));
     if (!is_done) {
         NL_TRY(nl_group_table_hash(&worker->table, keys, row_count));
@@ -195,7 +215,8 @@ nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker_index, nl_ve
     worker->has_rows = true;
     if (!worker->global) {
         size_t held = 0;
-        NL_TRY(make_room(aggregate, worker, selection.count, &held));
+        NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));
+        NL_TRY(make_room(aggregate, worker, keys, selection, &held));
         nl_status status = find_groups(aggregate, worker, keys, row_count, selection);
         nl_exec_unhold(aggregate->exec, held);
         if (status) return status;
@@ -315,7 +336,7 @@ static nl_status aggregate_finish_worker(nl_operator *self, nl_worker *worker)
 {
     nl_aggregate *aggregate = NL_CONTAINER(self, aggregate_operator, base)->aggregate;
     nl_agg_worker *own = &aggregate->workers[worker->index];
-    nl_metric_max_memory(self->metric, nl_group_table_bytes(&own->table));
+    nl_metric_note_memory(self->metric, &own->peak_bytes, nl_group_table_bytes(&own->table));
     if (!own->has_spilled || own->table.row_count == 0 || self->exec->query->force_spill) return NULL;
     return nl_aggregate_spill(aggregate, own, &own->table, own->spills, 0); /* merging needs the memory */
 }

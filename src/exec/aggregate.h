@@ -42,6 +42,7 @@ typedef struct nl_agg_worker {
     uint64_t dictionary_identity, dictionary_epoch; /* the last dictionary-coded key: addresses by code */
     uint8_t **by_code;
     uint32_t code_count;
+    uint64_t peak_bytes;     /* for metrics */
 } nl_agg_worker;
 
 typedef struct nl_aggregate {
@@ -69,6 +70,9 @@ NL_MUST_USE nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker,
                                        uint32_t row_count, nl_selection selection, int32_t distinct_set);
 void nl_aggregate_init_states(const nl_aggregate *aggregate, nl_group_table *table);
 NL_MUST_USE nl_status nl_aggregate_scratch(nl_agg_worker *worker, uint32_t count);
+bool nl_aggregate_has_large_states(const nl_aggregate *aggregate); /* states own memory: collect_list, percentile … */
+/* How many of a table's row_count rows (their states included) may be copied at once: at most `most`. */
+uint32_t nl_aggregate_rows_at_once(const nl_aggregate *aggregate, uint64_t row_count, uint32_t most);
 void nl_aggregate_destroy_rows(const nl_aggregate *aggregate, nl_eval *eval, nl_group_table *table);
 /* aggregate_spill.c */
 NL_MUST_USE nl_status nl_aggregate_spill(nl_aggregate *aggregate, nl_agg_worker *worker, nl_group_table *table, nl_spill **spills, uint32_t level);

@@ -5,7 +5,7 @@
 
 #define SMALL_ROWS  16384u /* groups of one worker: output as one piece */
 #define LEVEL_MAX   12u    /* partitioning again and again by 4 bits of the hash ends here */
-#define MERGE_ROWS_MIN 1024u /* a table smaller than this is not worth splitting further */
+#define MERGE_ROWS_MIN 1024u /* a table of fewer rows is not worth splitting further, unless its states are large */
 
 /* Rows (one heap) as keys and partials. */
 static nl_status write_rows(nl_aggregate *aggregate, nl_agg_worker *worker, uint8_t *const *rows, uint32_t count, nl_heap *heap, nl_spill **spill)
@@ -13,6 +13,7 @@ static nl_status write_rows(nl_aggregate *aggregate, nl_agg_worker *worker, uint
     nl_exec *exec = aggregate->exec;
     nl_memory *memory = exec->query->memory;
     uint32_t column_count = aggregate->table_keys + aggregate->call_count;
+    NL_TRY(nl_cancel_check(exec->query->cancel));
     if (!*spill) NL_TRY(nl_spill_new(exec->query->spill_directory, aggregate->spill_types, column_count, spill));
     nl_batch batch = {0};
     nl_status status = NULL;
@@ -44,9 +45,9 @@ static uint32_t part_of(uint64_t hash, uint32_t level)
 }
 
 /* One store's living rows into the files of their parts at a level. */
-static nl_status spill_store(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_row_store *store, nl_spill **spills, uint32_t level)
+static nl_status spill_store(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_row_store *store, nl_spill **spills, uint32_t level,
+                             uint32_t batch_rows)
 {
-    uint32_t batch_rows = NL_MAX(nl_exec_batch_rows(aggregate->exec), 64u);
     uint8_t **lists = malloc(sizeof(uint8_t *) * batch_rows * NL_GROUP_PARTS);
     if (!lists) return nl_out_of_memory(sizeof(uint8_t *) * batch_rows * NL_GROUP_PARTS);
     uint32_t counts[NL_GROUP_PARTS] = {0};
@@ -70,8 +71,10 @@ static nl_status spill_store(nl_aggregate *aggregate, nl_agg_worker *worker, con
 
 nl_status nl_aggregate_spill(nl_aggregate *aggregate, nl_agg_worker *worker, nl_group_table *table, nl_spill **spills, uint32_t level)
 {
+    nl_metric_note_memory(aggregate->metric, &worker->peak_bytes, nl_group_table_bytes(table));
+    uint32_t batch_rows = nl_aggregate_rows_at_once(aggregate, table->row_count, NL_MAX(nl_exec_batch_rows(aggregate->exec), 64u));
     for (uint32_t part = 0; part < NL_GROUP_PARTS; part++)
-        NL_TRY(spill_store(aggregate, worker, &table->parts[part], spills, level));
+        NL_TRY(spill_store(aggregate, worker, &table->parts[part], spills, level, batch_rows));
     nl_aggregate_destroy_rows(aggregate, &worker->eval, table);
     for (uint32_t part = 0; part < NL_GROUP_PARTS; part++)
         nl_row_store_clear(&table->parts[part]);
@@ -96,6 +99,7 @@ typedef struct output_worker {
     uint32_t store_count, store;
     const nl_row_block *block;
     uint32_t at;
+    uint32_t rows_at_once;    /* in a batch of the output */
     nl_heap *heap;            /* of all stores */
     uint8_t **rows;           /* batch_rows entries */
 } output_worker;
@@ -174,7 +178,6 @@ static nl_status merge_chunk(aggregate_source *source, nl_agg_worker *worker, nl
 {
     nl_aggregate *aggregate = source->aggregate;
     nl_selection all = NL_ALL_ROWS(batch->row_count);
-    NL_TRY(nl_group_keys_encode(batch->columns, aggregate->table_keys, all, aggregate->exec->query->memory));
     NL_TRY(nl_group_table_hash(table, batch->columns, batch->row_count));
     NL_TRY(nl_group_table_find(table, batch->columns, all, NULL));
     nl_aggregate_init_states(aggregate, table);
@@ -182,14 +185,16 @@ static nl_status merge_chunk(aggregate_source *source, nl_agg_worker *worker, nl
 }
 
 /* Is the table to be split before more_rows come? If not, *held is to be given back when they are in. */
-static bool must_split(nl_aggregate *aggregate, const nl_group_table *table, uint32_t level, uint32_t more_rows, size_t *held)
+static bool must_split(nl_aggregate *aggregate, const nl_group_table *table, uint32_t level, const nl_batch *batch, size_t *held)
 {
-    size_t growth = nl_group_table_growth(table, more_rows);
+    bool has_large_states = nl_aggregate_has_large_states(aggregate);
+    size_t key_bytes = nl_rows_heap_bytes(batch->columns, aggregate->table_keys, NL_ALL_ROWS(batch->row_count));
+    size_t growth = nl_group_table_growth(table, batch->row_count, key_bytes) + (has_large_states ? nl_batch_bytes(batch) : 0);
     bool is_held = nl_exec_hold(aggregate->exec, growth);
     *held = is_held ? growth : 0;
     if (is_held || table->row_count == 0 || level >= LEVEL_MAX) return false;
     if (aggregate->exec->query->force_spill) return level < 2 && table->row_count > 4;
-    return table->row_count >= MERGE_ROWS_MIN;
+    return table->row_count >= (has_large_states ? 2 : MERGE_ROWS_MIN);
 }
 
 /* Merges a file's chunks; when the table grows too large its rows go to sub[] by the next bits. */
@@ -199,9 +204,9 @@ static nl_status merge_file(aggregate_source *source, nl_agg_worker *worker, nl_
         nl_batch batch = {0};
         NL_TRY(nl_cancel_check(source->base.exec->query->cancel));
         NL_TRY(nl_spill_read(spill, i, source->base.exec->query->memory, &batch));
-        nl_status status = NULL;
         size_t held = 0;
-        if (must_split(source->aggregate, table, level, batch.row_count, &held)) {
+        nl_status status = nl_group_keys_encode(batch.columns, source->aggregate->table_keys, NL_ALL_ROWS(batch.row_count), source->base.exec->query->memory);
+        if (!status && must_split(source->aggregate, table, level, &batch, &held)) {
             status = nl_aggregate_spill(source->aggregate, worker, table, sub, level + 1);
             nl_group_table_drop_directory(table);
         }
@@ -233,8 +238,13 @@ static nl_status push_tasks(output_worker *own, nl_spill **sub, uint32_t level)
     return NULL;
 }
 
-static nl_status begin_output(output_worker *own, const nl_row_store *const *stores, uint32_t store_count, nl_memory *memory)
+static nl_status begin_output(aggregate_source *source, output_worker *own, const nl_row_store *const *stores, uint32_t store_count)
 {
+    nl_memory *memory = source->base.exec->query->memory;
+    uint64_t row_count = 0;
+    for (uint32_t i = 0; i < store_count; i++)
+        row_count += stores[i]->row_count;
+    own->rows_at_once = nl_aggregate_rows_at_once(source->aggregate, row_count, nl_exec_batch_rows(source->base.exec));
     own->store_count = store_count;
     own->store = 0;
     own->block = store_count ? stores[0]->first : NULL;
@@ -265,14 +275,14 @@ static nl_status output_merged(aggregate_source *source, output_worker *own, uin
         own->stores[count++] = &source->aggregate->workers[w].table.parts[part];
     for (uint32_t i = 0; i < NL_GROUP_PARTS; i++)
         if (own->merged.parts[i].row_count) own->stores[count++] = &own->merged.parts[i];
-    return begin_output(own, own->stores, count, source->base.exec->query->memory);
+    return begin_output(source, own, own->stores, count);
 }
 
 static nl_status adopt_part(aggregate_source *source, nl_agg_worker *worker, output_worker *own, uint32_t part)
 {
-    uint32_t batch_rows = nl_exec_batch_rows(source->base.exec);
     for (uint32_t w = 0; w < source->base.exec->worker_count; w++) {
         const nl_row_store *store = &source->aggregate->workers[w].table.parts[part];
+        uint32_t batch_rows = nl_aggregate_rows_at_once(source->aggregate, store->row_count, nl_exec_batch_rows(source->base.exec));
         const nl_row_block *block = store->first;
         uint32_t at = 0, count;
         while ((count = nl_row_store_next(store, &block, &at, batch_rows, own->rows)) > 0) {
@@ -286,6 +296,7 @@ static nl_status adopt_part(aggregate_source *source, nl_agg_worker *worker, out
 static nl_status merge_part(aggregate_source *source, output_worker *own, nl_agg_worker *worker, uint32_t part)
 {
     nl_aggregate *aggregate = source->aggregate;
+    uint32_t batch_rows = NL_MAX(nl_exec_batch_rows(aggregate->exec), 64u);
     nl_spill *sub[NL_GROUP_PARTS] = {0};
     nl_status status = NULL;
     for (uint32_t w = 0; w < aggregate->exec->worker_count && !status; w++)
@@ -295,7 +306,8 @@ static nl_status merge_part(aggregate_source *source, output_worker *own, nl_agg
     if (!status && is_split) {
         status = nl_aggregate_spill(aggregate, worker, &own->merged, sub, 1);
         for (uint32_t w = 0; w < aggregate->exec->worker_count && !status; w++)
-            status = spill_store(aggregate, worker, &aggregate->workers[w].table.parts[part], sub, 1);
+            status = spill_store(aggregate, worker, &aggregate->workers[w].table.parts[part], sub, 1,
+                                 nl_aggregate_rows_at_once(aggregate, aggregate->workers[w].table.parts[part].row_count, batch_rows));
         if (!status) status = push_tasks(own, sub, 1);
     } else if (!status) {
         status = adopt_part(source, worker, own, part);
@@ -340,7 +352,7 @@ static nl_status next_piece(aggregate_source *source, output_worker *own, nl_agg
     uint32_t count = 0;
     for (uint32_t i = 0; i < NL_GROUP_PARTS; i++)
         if (source->is_whole || i == part) own->stores[count++] = &parts[i];
-    return begin_output(own, own->stores, count, aggregate->exec->query->memory);
+    return begin_output(source, own, own->stores, count);
 }
 
 /* The next living rows of the piece. */
@@ -476,7 +488,7 @@ static nl_status source_next(nl_source *self, nl_worker *worker, nl_batch *batch
     }
     NL_TRY(prepare_worker(source, own));
     for (;;) {
-        uint32_t count = own->is_active ? take_rows(own, nl_exec_batch_rows(self->exec)) : 0;
+        uint32_t count = own->is_active ? take_rows(own, own->rows_at_once) : 0;
         *morsel = own->morsel;
         if (count > 0) return finish_rows(source, agg_worker, own->rows, count, own->heap, batch);
         own->is_active = false;

@@ -197,7 +197,7 @@ static void test_a_small_budget_spills_instead_of_failing(void **state)
         char *text = NULL, *wanted = NULL;
         run_mode mode = {workers, NL_BATCH_ROWS, false};
         expect_success(run_in_mode(plan, "", &mode, &wanted));
-        memory = nl_memory_new(large, "small", 16u << 20);
+        memory = nl_memory_new(large, "small", 8u << 20);
         expect_success(run_in_mode(plan, "", &mode, &text));
         assert_string_equal(text, wanted);
         assert_true(nl_memory_peak(memory) > 4u << 20);

@@ -63,11 +63,19 @@ static uint64_t wanted_capacity(const nl_group_table *table, uint32_t count)
     return capacity;
 }
 
-size_t nl_group_table_growth(const nl_group_table *table, uint32_t count)
+/* Hashes spread evenly: a store gets its share, or some more. */
+static uint64_t share_of(uint64_t count)
+{
+    return NL_MIN(count, count / NL_GROUP_PARTS * 2 + 32);
+}
+
+size_t nl_group_table_growth(const nl_group_table *table, uint32_t count, size_t key_bytes)
 {
     uint64_t capacity = wanted_capacity(table, count);
-    size_t bytes = (size_t)count * table->layout->row_bytes;
-    return !table->directory || capacity > table->mask + 1 ? bytes + capacity * sizeof(uint64_t) : bytes;
+    size_t bytes = !table->directory || capacity > table->mask + 1 ? capacity * sizeof(uint64_t) : 0;
+    for (uint32_t i = 0; i < NL_GROUP_PARTS; i++)
+        bytes += nl_row_store_growth(&table->parts[i], share_of(count), (size_t)share_of(key_bytes));
+    return bytes;
 }
 
 static uint64_t *directory_of(const nl_group_table *table)

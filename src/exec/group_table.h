@@ -45,8 +45,8 @@ void nl_group_table_fini(nl_group_table *table); /* states must have been destro
 void nl_group_table_forget(nl_group_table *table);
 void nl_group_table_drop_directory(nl_group_table *table); /* forgets, and gives its memory back */
 size_t nl_group_table_bytes(const nl_group_table *table);
-/* Space that `count` more groups would need beyond what is there. */
-size_t nl_group_table_growth(const nl_group_table *table, uint32_t count);
+/* Space that `count` more groups with key_bytes of long keys would need beyond what is there. */
+size_t nl_group_table_growth(const nl_group_table *table, uint32_t count, size_t key_bytes);
 
 /* Hashes of the keys of all row_count rows, into table->hashes. */
 NL_MUST_USE nl_status nl_group_table_hash(nl_group_table *table, const nl_vector *keys, uint32_t row_count);

@@ -192,7 +192,7 @@ nl_status nl_build_join(nl_exec *exec, const nl_logical *node, nl_pipeline **out
     NL_TRY(nl_build(exec, left, out));
     nl_pipeline_append(*out, nl_join_probe_operator(join));
     /* Heads of late inputs stay open: the operator that follows the probe. */
-    if (join->key_count > 0 && !join->is_null_aware) nl_pipeline_add_late(*out, nl_join_spilled_source(join), NULL);
     if (nl_join_keeps_right(join)) nl_pipeline_add_late(*out, nl_join_unmatched_source(join), NULL);
+    nl_pipeline_add_late(*out, nl_join_spilled_source(join), NULL); /* last: it takes the others' memory */
     return NULL;
 }

@@ -4,7 +4,8 @@
  * a RIGHT join that marks build rows and puts out the marked, or the unmarked, ones at the end. Build rows lie in stores by the top bits of their hash (partitions);
  * a directory over the top bits points to chains of rows, with 16 bits that say which hashes a chain can hold. When
  * memory is refused, partitions move to disk; probe rows of such a partition follow, and the partition is joined alone
- * after all other rows. Without equal keys every build row is a candidate of every probe row.
+ * after all other rows. Without equal keys every build row is a candidate of every probe row: all are one partition.
+ * What cannot be split further and does not fit is joined in passes: a part of the build rows with all probe rows.
  */
 #pragma once
 
@@ -33,7 +34,8 @@ typedef struct nl_join_table {
     uint32_t shift;       /* slot = hash >> shift */
     uint64_t row_count;   /* all, chained or not */
     nl_heap *heap;        /* of all rows */
-    uint8_t **all_rows;   /* nested loop, unmatched rows: every row; owned */
+    nl_buffer *row_list;  /* of all_rows */
+    uint8_t **all_rows;   /* nested loop, unmatched rows: every row */
 } nl_join_table;
 
 typedef struct nl_join_worker {
@@ -54,6 +56,7 @@ typedef struct nl_join_worker {
     uint32_t *sorted_rows; /* scratch for putting pairs in order */
     uint8_t **sorted_pointers;
     uint32_t pair_count, pair_capacity;
+    uint64_t peak_bytes;   /* of the build rows, for metrics */
 } nl_join_worker;
 
 typedef struct nl_join {
@@ -108,10 +111,19 @@ nl_operator *nl_join_build_operator(nl_join *join);
 /* Chains `count` stores' rows (all of one table) in parallel; takes nothing. */
 NL_MUST_USE nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool in_parallel, nl_join_table *table);
 void nl_join_table_fini(nl_join_table *table);
+/* All rows have been probed and output: the memory is for partitions on disk. */
+void nl_join_release_built(nl_join *join);
+#define NL_JOIN_TABLE_ROW_BYTES (4 * sizeof(uint64_t)) /* of a table per row, at most: directory and list */
 NL_MUST_USE nl_status nl_join_store_rows(nl_join *join, const nl_vector *values, const uint64_t *hashes, nl_selection selection, nl_row_store *store);
 /* join_probe.c */
 nl_operator *nl_join_probe_operator(nl_join *join);
-NL_MUST_USE nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, bool is_late);
+/* One pass of several over the probe side, each with other build rows. */
+typedef struct nl_join_pass {
+    uint8_t *matched; /* per row of the batch, kept between passes: has it found a match? NULL: nobody asks */
+    bool is_last;     /* rows without a match are known now */
+} nl_join_pass;
+/* pass: of a partition from disk (its rows belong to `table`); NULL: of the probe input. */
+NL_MUST_USE nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, const nl_join_pass *pass);
 NL_MUST_USE nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t count, const nl_join_table *table, nl_batch *out);
 NL_MUST_USE nl_status nl_join_scratch(nl_join_worker *own, nl_memory *memory, uint32_t rows, uint32_t pair_rows);
 /* join_late.c */

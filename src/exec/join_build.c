@@ -56,7 +56,8 @@ static nl_status spill_part(nl_join *join, nl_join_worker *own, uint32_t part)
     const nl_row_block *block = store->first;
     uint32_t at = 0, count;
     while (!status && (count = nl_row_store_next(store, &block, &at, batch_rows, rows)) > 0) {
-        status = nl_rows_gather(&join->layout, 0, join->build_value_count, rows, count, store->heap, join->exec->query->memory, values);
+        status = nl_cancel_check(join->exec->query->cancel);
+        if (!status) status = nl_rows_gather(&join->layout, 0, join->build_value_count, rows, count, store->heap, join->exec->query->memory, values);
         if (!status) status = spill_values(join, values, count, NL_ALL_ROWS(count), &own->build_spills[part]);
         for (uint32_t i = 0; i < join->build_value_count; i++)
             nl_vector_fini(&values[i]);
@@ -76,23 +77,49 @@ static nl_status spill_given_up(nl_join *join, nl_join_worker *own)
     return NULL;
 }
 
-/* Makes room by giving up this worker's largest partitions. Without keys nothing can be partitioned. *is_held: bytes
- * are to be given back when the rows are in. */
-static nl_status make_room(nl_join *join, nl_join_worker *own, size_t bytes, bool *is_held)
+/* What keeping these rows may be charged for; rows of partitions on disk cost nothing. */
+static size_t growth_of(const nl_join *join, const nl_join_worker *own, const nl_vector *values, nl_selection kept)
+{
+    size_t heap_bytes = join->layout.has_heap ? nl_rows_heap_bytes(values, join->build_value_count, kept) : 0;
+    uint32_t part_count = join->key_count ? NL_JOIN_PARTS : 1;
+    uint64_t share = part_count == 1 ? kept.count : NL_MIN(kept.count, kept.count / NL_JOIN_PARTS * 2 + 32);
+    size_t heap_share = part_count == 1 ? heap_bytes : heap_bytes / NL_JOIN_PARTS * 2;
+    size_t bytes = 0;
+    for (uint32_t part = 0; part < part_count; part++)
+        if (!atomic_load_explicit(&join->is_spilled[part], memory_order_relaxed))
+            bytes += nl_row_store_growth(&own->parts[part], share, heap_share);
+    return bytes;
+}
+
+static void note_memory(const nl_join *join, nl_join_worker *own)
+{
+    uint64_t bytes = 0;
+    for (uint32_t part = 0; part < NL_JOIN_PARTS; part++)
+        bytes += nl_row_store_bytes(&own->parts[part]);
+    nl_metric_note_memory(join->build_metric, &own->peak_bytes, bytes);
+}
+
+/* Makes room by giving up this worker's largest partitions. *held is to be given back when the rows are in. */
+static nl_status make_room(nl_join *join, nl_join_worker *own, const nl_vector *values, nl_selection kept, size_t *held)
 {
     NL_TRY(spill_given_up(join, own));
+    *held = 0;
     bool is_forced = join->exec->query->force_spill; /* a test: every other partition, so that both ways are taken */
-    while (!(*is_held = nl_exec_hold(join->exec, bytes))) {
-        if (join->key_count == 0 || join->is_null_aware) return NULL;
+    for (;;) {
+        size_t bytes = growth_of(join, own, values, kept);
+        if (nl_exec_hold(join->exec, bytes)) {
+            *held = bytes;
+            return NULL;
+        }
         uint32_t largest = NL_JOIN_PARTS;
         for (uint32_t part = 0; part < NL_JOIN_PARTS; part += is_forced ? 2 : 1)
             if (own->parts[part].row_count && (largest == NL_JOIN_PARTS || own->parts[part].row_count > own->parts[largest].row_count)) largest = part;
         if (largest == NL_JOIN_PARTS) return NULL;
+        note_memory(join, own);
         atomic_store_explicit(&join->is_spilled[largest], true, memory_order_relaxed);
         atomic_store_explicit(&join->any_spilled, true, memory_order_relaxed);
         NL_TRY(spill_part(join, own, largest));
     }
-    return NULL;
 }
 
 /* Rows that can never be matched and need not be output: dropped. Notes null keys. */
@@ -178,11 +205,10 @@ static nl_status add_values(nl_join *join, nl_join_worker *own, nl_vector *value
     uint32_t count = keep_rows(join, own, values, selection, rows);
     for (uint32_t k = 0; k < join->key_count; k++)
         note_range(own, k, &values[k], (nl_selection){rows, count});
-    size_t bytes = (size_t)count * join->layout.row_bytes + (join->layout.has_heap ? nl_batch_bytes(batch) : 0);
-    bool is_held = false;
-    nl_status status = make_room(join, own, bytes, &is_held);
+    size_t held = 0;
+    nl_status status = make_room(join, own, values, (nl_selection){rows, count}, &held);
     if (!status) status = store_by_part(join, own, values, batch->row_count, (nl_selection){rows, count});
-    if (is_held) nl_exec_unhold(join->exec, bytes);
+    nl_exec_unhold(join->exec, held);
     nl_buffer_release(kept);
     return status;
 }
@@ -229,6 +255,7 @@ static nl_status chain_store(const chain_run *run, const nl_row_store *store)
     uint64_t *directory = (uint64_t *)(void *)run->table->directory->data;
     while (n > 0) {
         const nl_row_block *block = blocks[--n];
+        if (nl_cancel_is_set(run->join->exec->query->cancel)) break;
         for (uint32_t i = block->row_count; i > 0; i--) {
             uint8_t *row = block->data + (size_t)(i - 1) * store->row_bytes;
             if (i > PREFETCH_ROWS) __builtin_prefetch(&directory[nl_join_header_of(row - PREFETCH_ROWS * store->row_bytes)->hash >> run->table->shift], 1);
@@ -241,7 +268,7 @@ static nl_status chain_store(const chain_run *run, const nl_row_store *store)
         }
     }
     free(blocks);
-    return NULL;
+    return nl_cancel_check(run->join->exec->query->cancel);
 }
 
 static nl_status chain_part(void *argument, uint64_t part)
@@ -252,18 +279,17 @@ static nl_status chain_part(void *argument, uint64_t part)
     return NULL;
 }
 
-static nl_status list_rows(nl_row_store *const *stores, uint32_t store_count, uint64_t row_count, uint8_t ***out)
+static nl_status list_rows(nl_join *join, nl_row_store *const *stores, uint32_t store_count, nl_join_table *table)
 {
-    uint8_t **rows = malloc(sizeof(uint8_t *) * (row_count + 1));
-    if (!rows) return nl_out_of_memory(sizeof(uint8_t *) * row_count);
+    NL_TRY(nl_buffer_new(join->exec->query->memory, sizeof(uint8_t *) * (table->row_count + 1), false, &table->row_list));
+    table->all_rows = (uint8_t **)(void *)table->row_list->data;
     uint64_t at = 0;
     for (uint32_t i = 0; i < store_count; i++) {
         const nl_row_block *block = stores[i]->first;
         uint32_t place = 0, count;
-        while ((count = nl_row_store_next(stores[i], &block, &place, 1u << 20, rows + at)) > 0)
+        while ((count = nl_row_store_next(stores[i], &block, &place, 1u << 20, table->all_rows + at)) > 0)
             at += count;
     }
-    *out = rows;
     return NULL;
 }
 
@@ -275,9 +301,9 @@ nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_
         table->row_count += stores[i]->row_count;
         if (stores[i]->heap) NL_TRY(nl_heap_keep(table->heap, stores[i]->heap));
     }
-    if (join->key_count == 0 || nl_join_keeps_right(join)) NL_TRY(list_rows(stores, store_count, table->row_count, &table->all_rows));
+    if (join->key_count == 0 || nl_join_keeps_right(join)) NL_TRY(list_rows(join, stores, store_count, table));
     uint32_t bits = 8;
-    while ((1ull << bits) < table->row_count + table->row_count / 2)
+    while (join->key_count && (1ull << bits) < table->row_count + table->row_count / 2)
         bits++;
     table->shift = 64 - bits;
     NL_TRY(nl_buffer_new(memory, sizeof(uint64_t) << bits, true, &table->directory));
@@ -294,8 +320,16 @@ void nl_join_table_fini(nl_join_table *table)
 {
     nl_buffer_release(table->directory);
     nl_heap_release(table->heap);
-    free(table->all_rows);
+    nl_buffer_release(table->row_list);
     *table = (nl_join_table){0};
+}
+
+void nl_join_release_built(nl_join *join)
+{
+    nl_join_table_fini(&join->table);
+    for (uint32_t w = 0; w < join->exec->worker_count; w++)
+        for (uint32_t part = 0; part < NL_JOIN_PARTS; part++)
+            nl_row_store_clear(&join->workers[w].parts[part]);
 }
 
 static nl_status build_finish_worker(nl_operator *self, nl_worker *worker)
@@ -315,7 +349,7 @@ static uint64_t part_rows(const nl_join *join, uint32_t part)
 /* The directory needs room, too: partitions go until there is some. */
 static nl_status make_room_for_directory(nl_join *join)
 {
-    if (join->key_count == 0 || join->is_null_aware || join->exec->query->force_spill) return NULL;
+    if (join->exec->query->force_spill) return NULL;
     for (;;) {
         uint64_t total = 0;
         uint32_t largest = 0;
@@ -323,7 +357,7 @@ static nl_status make_room_for_directory(nl_join *join)
             total += part_rows(join, part);
             if (part_rows(join, part) > part_rows(join, largest)) largest = part;
         }
-        if (total == 0 || nl_exec_may_grow(join->exec, total * 3 * sizeof(uint64_t))) return NULL;
+        if (total == 0 || nl_exec_may_grow(join->exec, total * NL_JOIN_TABLE_ROW_BYTES)) return NULL;
         atomic_store_explicit(&join->is_spilled[largest], true, memory_order_relaxed);
         atomic_store_explicit(&join->any_spilled, true, memory_order_relaxed);
         for (uint32_t w = 0; w < join->exec->worker_count; w++)
@@ -337,21 +371,19 @@ static nl_status build_finish(nl_operator *self)
     uint32_t worker_count = join->exec->worker_count;
     nl_row_store **stores = malloc(sizeof *stores * worker_count * NL_JOIN_PARTS);
     if (!stores) return nl_out_of_memory(sizeof *stores * worker_count * NL_JOIN_PARTS);
-    uint64_t bytes = 0;
     nl_status status = NULL;
     for (uint32_t w = 0; w < worker_count && !status; w++)
         status = spill_given_up(join, &join->workers[w]); /* a partition may have been given up after the worker ended */
     if (!status) status = make_room_for_directory(join);
     for (uint32_t w = 0; w < worker_count && !status; w++) {
         nl_join_worker *own = &join->workers[w];
+        note_memory(join, own);
         join->has_null_key = join->has_null_key || own->has_null_key;
         for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
             stores[w * NL_JOIN_PARTS + part] = &own->parts[part];
-            bytes += nl_row_store_bytes(&own->parts[part]);
             join->build_rows += own->parts[part].row_count + nl_spill_row_count(own->build_spills[part]);
         }
     }
-    nl_metric_max_memory(self->metric, bytes);
     if (!status) status = nl_join_table_make(join, stores, worker_count * NL_JOIN_PARTS, true, &join->table);
     free(stores);
     return status ? status : nl_join_note_filters(join);

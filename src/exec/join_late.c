@@ -1,7 +1,8 @@
 /* exec/join_late.c - what a join outputs after its probe input: partitions that went to disk, unmatched build rows.
  *
  * A partition on disk is loaded and probed alone; when it is still too large, both sides are split by the next four
- * bits of the hash. Output goes straight to the operator after the probe: the source itself gives empty batches.
+ * bits of the hash. What splitting cannot divide (one key, no keys) is joined in passes: as many build rows as fit, all
+ * probe rows, the next build rows. Output goes straight to the operator after the probe: the source itself gives empty batches.
  */
 #include "exec/join.h"
 
@@ -23,7 +24,11 @@ typedef struct late_worker {
     part_task *current; /* loaded */
     nl_row_store store;
     nl_join_table table;
+    uint32_t build_file, build_chunk; /* where the next pass begins */
     uint32_t file, chunk; /* of the probe side */
+    uint64_t probe_at;    /* probe rows read in this pass */
+    nl_buffer *matched;   /* per probe row, with several passes; or NULL */
+    bool is_last_pass;
     uint32_t part;        /* of the tasks in hand */
     uint64_t unmatched;   /* build rows looked at after the probe side */
 } late_worker;
@@ -76,6 +81,14 @@ static nl_status first_task(spilled_source *source, uint32_t part, late_worker *
     return NULL;
 }
 
+static nl_status hash_rows(const nl_join *join, const nl_vector *keys, uint32_t row_count, uint64_t *hashes)
+{
+    for (uint32_t k = 0; k < join->key_count; k++)
+        NL_TRY(nl_vector_hash(&keys[k], row_count, k > 0, hashes));
+    if (join->key_count == 0) memset(hashes, 0, sizeof *hashes * row_count);
+    return NULL;
+}
+
 /* Splits a file's rows by the bits of `level`. keys: the first key_count vectors the hash is made of. */
 static nl_status split_chunk(spilled_source *source, nl_worker *worker, nl_batch *batch, const nl_vector *keys, uint32_t level, const nl_type *const *types,
                              nl_spill **targets)
@@ -85,8 +98,7 @@ static nl_status split_chunk(spilled_source *source, nl_worker *worker, nl_batch
     nl_join_worker *scratch = &join->workers[worker->index];
     uint32_t row_count = batch->row_count;
     NL_TRY(nl_join_scratch(scratch, exec->query->memory, row_count, 0));
-    for (uint32_t k = 0; k < join->key_count; k++)
-        NL_TRY(nl_vector_hash(&keys[k], row_count, k > 0, scratch->hashes));
+    NL_TRY(hash_rows(join, keys, row_count, scratch->hashes));
     uint32_t shift = 64 - NL_JOIN_PARTS_BITS * (level + 1);
     for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
         uint32_t count = 0;
@@ -157,47 +169,97 @@ static bool must_split(const nl_join *join, const part_task *task)
     uint64_t rows = 0;
     for (uint32_t i = 0; i < task->count; i++)
         rows += nl_spill_row_count(task->build[i]);
-    if (task->level >= LEVEL_MAX) return false;
+    if (task->level >= LEVEL_MAX || join->key_count == 0) return false;
     if (join->exec->query->force_spill) return task->level == 0 && rows > 2;
-    uint64_t bytes = rows * (join->layout.row_bytes + 2 * sizeof(uint64_t));
+    uint64_t bytes = rows * (join->layout.row_bytes + NL_JOIN_TABLE_ROW_BYTES);
     for (uint32_t i = 0; join->layout.has_heap && i < task->count; i++)
         bytes += nl_spill_bytes(task->build[i]) * 2;
     return rows > SPLIT_ROWS_MIN && !nl_exec_may_grow(join->exec, bytes);
 }
 
-static nl_status load_file(spilled_source *source, nl_worker *worker, late_worker *own, const nl_spill *file)
+static nl_status store_chunk(nl_join *join, nl_join_worker *scratch, late_worker *own, const nl_batch *batch)
+{
+    NL_TRY(nl_join_scratch(scratch, join->exec->query->memory, batch->row_count, 0));
+    NL_TRY(hash_rows(join, batch->columns, batch->row_count, scratch->hashes));
+    return nl_join_store_rows(join, batch->columns, scratch->hashes, NL_ALL_ROWS(batch->row_count), &own->store);
+}
+
+/* Adds the next chunk of the build side when there is room for it, or nothing has been loaded yet. *held grows by what
+ * the table will take for its rows. */
+static nl_status load_chunk(nl_join *join, nl_join_worker *scratch, late_worker *own, size_t *held, bool *is_full)
+{
+    nl_exec *exec = join->exec;
+    nl_batch batch = {0};
+    NL_TRY(nl_cancel_check(exec->query->cancel));
+    NL_TRY(nl_spill_read(own->current->build[own->build_file], own->build_chunk, exec->query->memory, &batch));
+    size_t heap_bytes = join->layout.has_heap ? nl_rows_heap_bytes(batch.columns, join->build_value_count, NL_ALL_ROWS(batch.row_count)) : 0;
+    size_t growth = nl_row_store_growth(&own->store, batch.row_count, heap_bytes);
+    size_t table_bytes = batch.row_count * NL_JOIN_TABLE_ROW_BYTES;
+    bool is_held = nl_exec_hold(exec, growth + table_bytes);
+    *is_full = !is_held && own->store.row_count > 0;
+    nl_status status = *is_full ? NULL : store_chunk(join, scratch, own, &batch);
+    if (is_held) nl_exec_unhold(exec, growth);
+    if (is_held) *held += table_bytes;
+    if (!*is_full) own->build_chunk++;
+    nl_batch_fini(&batch);
+    return status;
+}
+
+/* Must rows of the probe side remember over several passes that they were matched? */
+static bool needs_matched(const nl_join *join)
+{
+    return join->node->join.is_single || (join->kind != NL_JOIN_INNER && join->kind != NL_JOIN_CROSS && join->kind != NL_JOIN_RIGHT);
+}
+
+static nl_status keep_matched(nl_join *join, late_worker *own)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < own->current->count; i++)
+        rows += nl_spill_row_count(own->current->probe[i]);
+    if (own->matched || own->is_last_pass || !needs_matched(join)) return NULL;
+    return nl_buffer_new(join->exec->query->memory, rows + 1, true, &own->matched);
+}
+
+/* The build rows of the next pass. */
+static nl_status load_pass(spilled_source *source, nl_worker *worker, late_worker *own)
 {
     nl_join *join = source->join;
-    nl_memory *memory = join->exec->query->memory;
     nl_join_worker *scratch = &join->workers[worker->index];
+    const part_task *task = own->current;
+    size_t held = 0;
     nl_status status = NULL;
-    for (uint32_t chunk = 0; chunk < nl_spill_chunk_count(file) && !status; chunk++) {
-        nl_batch batch = {0};
-        status = nl_spill_read(file, chunk, memory, &batch);
-        if (!status) status = nl_join_scratch(scratch, memory, batch.row_count, 0);
-        for (uint32_t k = 0; k < join->key_count && !status; k++)
-            status = nl_vector_hash(&batch.columns[k], batch.row_count, k > 0, scratch->hashes);
-        if (!status) status = nl_join_store_rows(join, batch.columns, scratch->hashes, NL_ALL_ROWS(batch.row_count), &own->store);
-        nl_batch_fini(&batch);
+    own->file = own->chunk = 0;
+    own->probe_at = own->unmatched = 0;
+    nl_join_table_fini(&own->table);
+    nl_row_store_clear(&own->store);
+    for (bool is_full = false; !is_full && !status && own->build_file < task->count;) {
+        if (own->build_chunk < nl_spill_chunk_count(task->build[own->build_file])) {
+            status = load_chunk(join, scratch, own, &held, &is_full);
+        } else {
+            own->build_file++;
+            own->build_chunk = 0;
+        }
     }
-    return status;
+    own->is_last_pass = own->build_file == task->count;
+    nl_row_store *stores[] = {&own->store};
+    if (!status) status = nl_join_table_make(join, stores, 1, false, &own->table);
+    nl_exec_unhold(join->exec, held);
+    return status ? status : keep_matched(join, own);
 }
 
 static nl_status load_task(spilled_source *source, nl_worker *worker, late_worker *own, part_task *task)
 {
     own->current = task;
-    own->file = own->chunk = 0;
-    own->unmatched = 0;
-    for (uint32_t i = 0; i < task->count; i++)
-        if (task->build[i]) NL_TRY(load_file(source, worker, own, task->build[i]));
-    nl_row_store *stores[] = {&own->store};
-    return nl_join_table_make(source->join, stores, 1, false, &own->table);
+    own->build_file = own->build_chunk = 0;
+    return load_pass(source, worker, own);
 }
 
 static void unload(late_worker *own)
 {
     if (own->current) free_task(own->current);
     own->current = NULL;
+    nl_buffer_release(own->matched);
+    own->matched = NULL;
     nl_join_table_fini(&own->table);
     nl_row_store_clear(&own->store);
 }
@@ -232,12 +294,16 @@ static nl_status step(spilled_source *source, nl_worker *worker, late_worker *ow
     if (own->file < task->count) {
         nl_batch batch = {0};
         NL_TRY(nl_spill_read(task->probe[own->file], own->chunk++, join->exec->query->memory, &batch));
-        nl_status status = nl_join_probe_batch(join, worker, &own->table, &batch, true);
+        nl_join_pass pass = {.matched = own->matched ? own->matched->data + own->probe_at : NULL, .is_last = own->is_last_pass};
+        own->probe_at += batch.row_count;
+        nl_status status = nl_join_probe_batch(join, worker, &own->table, &batch, &pass);
         nl_batch_fini(&batch);
         return status;
     }
-    *is_done = !nl_join_keeps_right(join) || own->unmatched >= own->table.row_count;
-    if (*is_done) return NULL;
+    if (!nl_join_keeps_right(join) || own->unmatched >= own->table.row_count) {
+        *is_done = own->is_last_pass;
+        return *is_done ? NULL : load_pass(source, worker, own);
+    }
     uint32_t count = (uint32_t)NL_MIN((uint64_t)nl_exec_batch_rows(join->exec), own->table.row_count - own->unmatched);
     own->unmatched += count;
     return push_unmatched(join, worker, &own->table, own->unmatched - count, count);
@@ -289,7 +355,9 @@ static void spilled_free(nl_source *self)
 static nl_status spilled_start(nl_source *self)
 {
     const spilled_source *source = NL_CONTAINER(self, spilled_source, base);
-    self->is_serial = !atomic_load_explicit(&source->join->any_spilled, memory_order_relaxed);
+    bool any_spilled = atomic_load_explicit(&source->join->any_spilled, memory_order_relaxed);
+    self->is_serial = !any_spilled;
+    if (any_spilled) nl_join_release_built(source->join);
     return NULL;
 }
 

@@ -27,6 +27,7 @@ typedef struct probe_run {
     nl_batch *batch;
     nl_selection selection; /* rows that take part */
     const nl_vector *keys;  /* encoded */
+    const nl_join_pass *pass; /* or NULL */
     bool is_ordered;        /* pairs so far came in the order of the probe rows */
 } probe_run;
 
@@ -173,6 +174,7 @@ static nl_status flush_pairs(probe_run *run, bool is_last)
 {
     nl_join *join = run->join;
     nl_join_worker *own = run->own;
+    NL_TRY(nl_cancel_check(join->exec->query->cancel)); /* one batch may have very many pairs */
     if (join->has_residual && own->pair_count) NL_TRY(check_residual(run));
     for (uint32_t i = 0; i < own->pair_count; i++) {
         if (join->node->join.is_single && own->matched[own->pair_rows[i]]) return NL_RAISE(SCALAR_SUBQUERY_TOO_MANY_ROWS);
@@ -180,7 +182,8 @@ static nl_status flush_pairs(probe_run *run, bool is_last)
     }
     for (uint32_t i = 0; nl_join_keeps_right(join) && i < own->pair_count; i++)
         __atomic_store_n(&nl_join_header_of(own->pair_pointers[i])->matched, 1, __ATOMIC_RELAXED);
-    if (is_last && (join->kind == NL_JOIN_LEFT || join->kind == NL_JOIN_FULL)) {
+    bool is_known = is_last && (!run->pass || run->pass->is_last);
+    if (is_known && (join->kind == NL_JOIN_LEFT || join->kind == NL_JOIN_FULL)) {
         bool has_room = own->pair_count + run->selection.count <= own->pair_capacity;
         if (!has_room && own->pair_count) NL_TRY(output_pairs(run));
         if (!has_room) own->pair_count = 0;
@@ -331,7 +334,7 @@ static nl_status probe_all(probe_run *run)
         uint32_t row = nl_selection_row(run->selection, i);
         NL_TRY(nl_cancel_check(join->exec->query->cancel));
         if (first_is_enough && !join->has_residual) {
-            own->matched[row] = table->row_count > 0;
+            own->matched[row] |= table->row_count > 0;
             continue;
         }
         for (uint64_t k = 0; k < table->row_count; k++) {
@@ -410,10 +413,16 @@ static nl_status output_marks(probe_run *run)
 static nl_status probe_rows(probe_run *run)
 {
     nl_join *join = run->join;
-    memset(run->own->matched, 0, run->batch->row_count);
+    uint8_t *kept = run->pass ? run->pass->matched : NULL;
+    if (kept)
+        memcpy(run->own->matched, kept, run->batch->row_count);
+    else
+        memset(run->own->matched, 0, run->batch->row_count);
     run->own->pair_count = 0;
     run->is_ordered = true;
     NL_TRY(join->key_count ? probe_chains(run) : probe_all(run));
+    if (kept) memcpy(kept, run->own->matched, run->batch->row_count);
+    if (run->pass && !run->pass->is_last) return NULL;
     switch (join->kind) {
     case NL_JOIN_SEMI: return output_selection(run, true);
     case NL_JOIN_ANTI:
@@ -462,7 +471,7 @@ static nl_status spill_probe_rows(probe_run *run, uint32_t *rows, uint32_t *coun
     return NULL;
 }
 
-static nl_status run_batch(probe_run *run, nl_vector *keys, bool is_late)
+static nl_status run_batch(probe_run *run, nl_vector *keys)
 {
     nl_join *join = run->join;
     nl_memory *memory = join->exec->query->memory;
@@ -478,7 +487,8 @@ static nl_status run_batch(probe_run *run, nl_vector *keys, bool is_late)
         nl_vector_fini(&keys[k]);
         nl_vector_move(&encoded, &keys[k]);
     }
-    if (!is_late && atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) {
+    if (join->key_count == 0) memset(run->own->hashes, 0, sizeof(uint64_t) * batch->row_count);
+    if (!run->pass && atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) {
         uint32_t count = 0;
         NL_GO(nl_buffer_new(memory, sizeof(uint32_t) * 2 * ((size_t)run->selection.count + 1), false, &kept));
         uint32_t *rows = (uint32_t *)(void *)kept->data;
@@ -491,14 +501,14 @@ done:
     return status;
 }
 
-nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, bool is_late)
+nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, const nl_join_pass *pass)
 {
     nl_vector *keys = calloc((size_t)join->key_count + 1, sizeof *keys);
     if (!keys) return nl_out_of_memory(join->key_count * sizeof *keys);
     probe_run run = {.join = join, .worker = worker, .own = &join->workers[worker->index], .table = table, .batch = batch,
-                     .selection = nl_batch_selection(batch), .keys = keys};
+                     .selection = nl_batch_selection(batch), .keys = keys, .pass = pass};
     nl_status status = nl_programs_run(&join->probe_keys, worker->index, batch, keys);
-    if (!status) status = run_batch(&run, keys, is_late);
+    if (!status) status = run_batch(&run, keys);
     for (uint32_t k = 0; k < join->key_count; k++)
         nl_vector_fini(&keys[k]);
     free(keys);
@@ -517,7 +527,7 @@ nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t
 static nl_status probe_push(nl_operator *self, nl_worker *worker, nl_batch *batch)
 {
     nl_join *join = NL_CONTAINER(self, probe_operator, base)->join;
-    return nl_join_probe_batch(join, worker, &join->table, batch, false);
+    return nl_join_probe_batch(join, worker, &join->table, batch, NULL);
 }
 
 static const nl_operator_ops probe_ops = {.name = "join probe", .push = probe_push};

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -32,6 +32,9 @@ check: build    ## the same without what needs Python packages
 
 check-style:    ## layers, headers, banned calls
 	@scripts/check_style.py
+
+small: build    ## SQL files under forced modes; queries on data ten times the memory budget
+	@scripts/small.sh build/debug/unit/sql_runner build/debug/nilas
 
 asan: setup     ## unit tests and SQL files under AddressSanitizer and UBSan
 	@cmake --preset asan > /dev/null && ninja -C build/asan -j$(JOBS)

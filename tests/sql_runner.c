@@ -1,6 +1,6 @@
 /* tests/sql_runner.c - runs .test files (sqllogictest's form) and the examples of the function registry.
  *
- *     sql_runner [--examples] FILE…
+ *     sql_runner [--conf KEY=VALUE]… [--any-order] [--examples] FILE…
  *
  *     statement ok            query [rowsort]           error CONDITION         let NAME
  *     CREATE …                SELECT …                  SELECT …                SELECT …
@@ -30,6 +30,9 @@ typedef struct runner {
     char folder[4096]; /* the file's warehouse */
     nl_arena *arena;   /* variables live as long as their file */
     nl_list variables; /* nl_property * */
+    nl_property confs[16]; /* of --conf */
+    uint32_t conf_count;
+    bool is_any_order;     /* rows are compared sorted: a forced mode may give others where SQL leaves it open */
     uint32_t passed, failed;
 } runner;
 
@@ -296,7 +299,7 @@ static void run_record(runner *self, nl_str record)
     } else if (nl_str_starts(head, NL_STR("query"))) {
         const size_t divider = nl_str_find(rest, NL_STR("\n----\n"), 0);
         const size_t end = divider == NL_NOT_FOUND ? rest.length : divider;
-        check_query(self, with_variables(self, nl_str_slice(rest, 0, end)), nl_str_slice(rest, NL_MIN(end + 6, rest.length), rest.length), nl_str_ends(head, NL_STR("rowsort")));
+        check_query(self, with_variables(self, nl_str_slice(rest, 0, end)), nl_str_slice(rest, NL_MIN(end + 6, rest.length), rest.length), self->is_any_order || nl_str_ends(head, NL_STR("rowsort")));
     } else {
         fail(self, record, "a record begins with statement ok, query, let or error", head, head);
     }
@@ -320,7 +323,8 @@ static bool open_session(runner *self)
     const char *temporary = getenv("TMPDIR");
     snprintf(self->folder, sizeof(self->folder), "%s/nilas-test-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(self->folder)) return false;
-    const nl_property confs[] = {
+    enum { OWN_CONFS = 5 };
+    nl_property confs[OWN_CONFS + NL_COUNT(self->confs)] = {
         {NL_STR("spark.sql.session.timeZone"), NL_STR("UTC")},
         {NL_STR("spark.sql.catalog.lake"), NL_STR("org.apache.iceberg.spark.SparkCatalog")},
         {NL_STR("spark.sql.catalog.lake.type"), NL_STR("hadoop")},
@@ -330,7 +334,9 @@ static bool open_session(runner *self)
         {NL_STR("spark.sql.catalog.local.warehouse"), nl_str_from(self->folder)},
         {NL_STR("spark.sql.warehouse.dir"), nl_str_from(self->folder)},
     };
-    nl_error *error = nl_session_new(confs, NL_COUNT(confs), &self->session);
+    for (uint32_t i = 0; i < self->conf_count; i++)
+        confs[OWN_CONFS + i] = self->confs[i];
+    nl_error *error = nl_session_new(confs, OWN_CONFS + self->conf_count, &self->session);
     if (error) printf("no session: %s\n", nl_error_message(error));
     nl_error_free(error);
     return self->session != NULL;
@@ -426,10 +432,17 @@ int main(int argc, char **argv)
 {
     runner self = {.style = NL_TEXT_SHOW};
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--examples") == 0)
+        if (strcmp(argv[i], "--examples") == 0) {
             run_examples(&self);
-        else
+        } else if (strcmp(argv[i], "--any-order") == 0) {
+            self.is_any_order = true;
+        } else if (strcmp(argv[i], "--conf") == 0 && i + 1 < argc && self.conf_count < NL_COUNT(self.confs)) {
+            const nl_str conf = nl_str_from(argv[++i]);
+            const size_t at = NL_MIN(nl_str_find(conf, NL_STR("="), 0), conf.length);
+            self.confs[self.conf_count++] = (nl_property){nl_str_slice(conf, 0, at), nl_str_slice(conf, NL_MIN(at + 1, conf.length), conf.length)};
+        } else {
             run_file(&self, argv[i]);
+        }
     }
     printf("%u passed, %u failed\n", self.passed, self.failed);
     return self.failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -101,6 +101,7 @@ static void prepare(nl_command *command)
         .next_column_id = 1,
         .is_case_sensitive = nl_session_get_bool(session, "spark.sql.caseSensitive"),
         .evaluate = nl_expr_evaluate,
+        .disabled_rules = (uint64_t)nl_session_get_int(session, "nilas.debug.disabledRules"),
     };
     command->query.arena = command->arena;
     command->query.memory = command->memory;
@@ -109,7 +110,9 @@ static void prepare(nl_command *command)
     command->query.confs = &command->confs;
     command->query.text = command->text;
     command->query.spill_directory = nl_arena_str(command->arena, nl_session_local_directory(session));
-    command->query.batch_rows = NL_BATCH_ROWS;
+    const int64_t batch_rows = nl_session_get_int(session, "nilas.debug.batchRows");
+    command->query.batch_rows = batch_rows > 0 && batch_rows < NL_BATCH_ROWS ? (uint32_t)batch_rows : NL_BATCH_ROWS;
+    command->query.force_spill = nl_session_get_bool(session, "nilas.debug.spill");
 }
 
 nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement)

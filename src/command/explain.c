@@ -1,5 +1,8 @@
 /* command/explain.c - EXPLAIN in Spark's forms; the plans shown are nilas's own. */
 #include "command/command_private.h"
+#include "exec/metrics.h"
+
+#include <time.h>
 
 #define PLAN_TEXT_MAX (64u << 20)
 
@@ -41,6 +44,44 @@ static nl_status explain_query(nl_command *command, const nl_ast_explain *explai
     return NULL;
 }
 
+typedef struct counting_consumer { /* of EXPLAIN ANALYZE: rows are counted and dropped */
+    nl_consumer base;
+    uint64_t rows;
+} counting_consumer;
+
+static nl_status count_rows(nl_consumer *self, nl_batch *batch)
+{
+    NL_CONTAINER(self, counting_consumer, base)->rows += nl_batch_live_rows(batch);
+    return NULL;
+}
+
+static double now_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static nl_status explain_analyze(nl_command *command, const nl_ast_statement *statement, nl_builder *out)
+{
+    if (statement->kind != NL_AST_STATEMENT_QUERY)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "EXPLAIN ANALYZE runs queries only; this statement would change something.");
+    const nl_logical *analyzed = NULL, *optimized = NULL;
+    counting_consumer consumer = {.base = {.consume = count_rows}};
+    const double start = now_milliseconds();
+    NL_TRY(nl_analyze_query(&command->context, statement->query, &analyzed));
+    NL_TRY(nl_command_optimize(command, analyzed, &optimized));
+    const double planned = now_milliseconds();
+    command->query.metrics = nl_metrics_new(command->arena);
+    NL_TRY(nl_query_run(&command->query, optimized, &consumer.base));
+    nl_append_c(out, "== Analyzed Plan ==\n");
+    nl_metrics_append_text(command->query.metrics, optimized, out);
+    if (out->length && out->data[out->length - 1] != '\n') nl_append_char(out, '\n');
+    nl_append_f(out, "Total: rows %llu, planning %.1f ms, running %.1f ms, memory %.1f MiB at most\n", (unsigned long long)consumer.rows,
+                planned - start, now_milliseconds() - planned, (double)nl_memory_peak(command->memory) / (1u << 20));
+    return NULL;
+}
+
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_explain *explain = statement->explain;
@@ -49,7 +90,9 @@ nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement)
     nl_builder text;
     nl_builder_init(&text, PLAN_TEXT_MAX);
     nl_status status = NULL;
-    if (explain->statement->kind == NL_AST_STATEMENT_QUERY)
+    if (explain->mode == NL_AST_EXPLAIN_ANALYZE)
+        status = explain_analyze(command, explain->statement, &text);
+    else if (explain->statement->kind == NL_AST_STATEMENT_QUERY)
         status = explain_query(command, explain, explain->statement->query, &text);
     else
         nl_append_c(&text, "== Physical Plan ==\nExecute command\n");

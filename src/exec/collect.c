@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define QUEUED_BYTES_MAX (32u << 20)
+#define QUEUED_BYTES_MAX  (32u << 20)
+#define QUEUES_PER_BUDGET 8u /* a small budget queues less */
 #define WAIT_NANOSECONDS 20000000 /* looks at cancellation this often while waiting */
 
 typedef struct queued {
@@ -32,6 +33,7 @@ typedef struct collect {
     lane *lanes;
     nl_mutex mutex;
     pthread_cond_t changed;
+    size_t queued_bytes_max;
     size_t queued_bytes; /* guarded by mutex, as all below */
     bool is_emitting;
     int64_t skipped_count, emitted_count;
@@ -114,7 +116,7 @@ static nl_status drain(collect *c)
 static bool must_wait(const collect *c, nl_worker *worker)
 {
     const nl_pipeline *pipeline = worker->pipeline;
-    return c->queued_bytes > QUEUED_BYTES_MAX && !atomic_load_explicit(&pipeline->is_stopped, memory_order_relaxed) &&
+    return c->queued_bytes > c->queued_bytes_max && !atomic_load_explicit(&pipeline->is_stopped, memory_order_relaxed) &&
            !atomic_load_explicit(&pipeline->is_paused, memory_order_relaxed) &&
            !atomic_load_explicit(&pipeline->has_failed, memory_order_relaxed) && !nl_cancel_is_set(c->base.exec->query->cancel);
 }
@@ -200,6 +202,7 @@ nl_operator *nl_collect_new(nl_exec *exec, const nl_logical *node, int64_t offse
     c->limit = limit;
     c->emit = emit;
     c->context = context;
+    c->queued_bytes_max = NL_MIN(nl_memory_limit(exec->query->memory) / QUEUES_PER_BUDGET, QUEUED_BYTES_MAX);
     c->lanes = NL_NEW_ARRAY(exec->arena, lane, exec->worker_count);
     nl_mutex_init(&c->mutex);
     pthread_cond_init(&c->changed, NULL);

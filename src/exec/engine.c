@@ -265,10 +265,7 @@ static bool fits(const nl_exec *exec, size_t held, size_t bytes)
 {
     const nl_query *query = exec->query;
     if (query->force_spill) return false;
-    if (!query->memory) return true;
-    size_t limit = nl_memory_limit(query->memory);
-    size_t wanted = nl_size_add(nl_size_add(nl_memory_used(query->memory), held), bytes);
-    return wanted <= limit - limit / 4;
+    return nl_memory_has_room(query->memory, nl_size_add(held, bytes));
 }
 
 bool nl_exec_may_grow(const nl_exec *exec, size_t bytes)
@@ -294,9 +291,11 @@ void nl_metric_add_spilled(nl_metric *metric, uint64_t bytes)
     if (metric) atomic_fetch_add_explicit(&metric->spilled_bytes, bytes, memory_order_relaxed);
 }
 
-void nl_metric_max_memory(nl_metric *metric, uint64_t bytes)
+void nl_metric_note_memory(nl_metric *metric, uint64_t *peak, uint64_t bytes)
 {
-    if (metric) atomic_fetch_add_explicit(&metric->memory_bytes, bytes, memory_order_relaxed);
+    if (!metric || bytes <= *peak) return;
+    atomic_fetch_add_explicit(&metric->memory_bytes, bytes - *peak, memory_order_relaxed);
+    *peak = bytes;
 }
 
 nl_status nl_batch_slice(const nl_batch *batch, uint32_t start, uint32_t count, nl_memory *memory, nl_batch *out)

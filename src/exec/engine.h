@@ -138,7 +138,8 @@ static inline uint32_t nl_exec_batch_rows(const nl_exec *exec)
     return exec->query->batch_rows ? exec->query->batch_rows : 2048;
 }
 void nl_metric_add_spilled(nl_metric *metric, uint64_t bytes);
-void nl_metric_max_memory(nl_metric *metric, uint64_t bytes);
+/* One worker holds `bytes` now; *peak is its own, zero at first. The metric is the sum of the workers' peaks. */
+void nl_metric_note_memory(nl_metric *metric, uint64_t *peak, uint64_t bytes);
 NL_MUST_USE nl_status nl_out_of_memory(size_t bytes);
 /* Rows start … start+count of a batch's live rows, columns shared. */
 NL_MUST_USE nl_status nl_batch_slice(const nl_batch *batch, uint32_t start, uint32_t count, nl_memory *memory, nl_batch *out);

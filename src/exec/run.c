@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#define STREAM_BYTES_MAX (16u << 20) /* a stream runs ahead of its reader by about this much */
+#define STREAM_BYTES_MAX   (16u << 20) /* a stream runs ahead of its reader by about this much */
+#define STREAMS_PER_BUDGET 8u          /* or, with a small budget, by this part of it */
 
 static nl_status consume_batch(void *context, nl_batch *batch)
 {
@@ -110,7 +111,7 @@ struct nl_stream {
     nl_exec exec;
     nl_pipeline *root;
     streamed *first, *last; /* filled by one emitting worker at a time while the workers run, read while they rest */
-    size_t bytes;
+    size_t bytes, bytes_max;
 };
 
 static nl_status enqueue(void *context, nl_batch *batch)
@@ -126,7 +127,7 @@ static nl_status enqueue(void *context, nl_batch *batch)
         stream->first = item;
     stream->last = item;
     stream->bytes += item->bytes + sizeof *item;
-    if (stream->bytes > STREAM_BYTES_MAX) atomic_store_explicit(&stream->root->is_paused, true, memory_order_relaxed);
+    if (stream->bytes > stream->bytes_max) atomic_store_explicit(&stream->root->is_paused, true, memory_order_relaxed);
     return NULL;
 }
 
@@ -135,6 +136,7 @@ nl_status nl_stream_open(nl_query *query, const nl_logical *plan, nl_stream **ou
     nl_stream *stream = calloc(1, sizeof *stream);
     if (!stream) return nl_out_of_memory(sizeof *stream);
     nl_exec_init(&stream->exec, query, NULL);
+    stream->bytes_max = NL_MIN(nl_memory_limit(query->memory) / STREAMS_PER_BUDGET, STREAM_BYTES_MAX);
     nl_status status = build_root(&stream->exec, plan, enqueue, stream, &stream->root);
     if (status) {
         nl_stream_close(stream);

@@ -21,15 +21,16 @@ static void insertion_sort(nl_sort_entry *entries, uint64_t count)
     }
 }
 
-static void merge_sort(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count)
+static void merge_sort(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count, const nl_cancel *cancel)
 {
+    if (count > CACHE_ENTRIES && nl_cancel_is_set(cancel)) return;
     if (count <= INSERTION_ENTRIES) {
         insertion_sort(entries, count);
         return;
     }
     uint64_t half = count / 2;
-    merge_sort(entries, scratch, half); /* depth: log2(count) */
-    merge_sort(entries + half, scratch, count - half);
+    merge_sort(entries, scratch, half, cancel); /* depth: log2(count) */
+    merge_sort(entries + half, scratch, count - half, cancel);
     if (nl_sort_compare_keys(&entries[half - 1], &entries[half]) <= 0) return;
     memcpy(scratch, entries, half * sizeof *entries);
     uint64_t left = 0, right = half, to = 0;
@@ -41,14 +42,14 @@ static void merge_sort(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t 
 }
 
 /* Stretches of equal prefixes whose keys go on. */
-static void sort_ties(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count)
+static void sort_ties(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count, const nl_cancel *cancel)
 {
     for (uint64_t start = 0, stop; start < count; start = stop) {
         stop = start + 1;
         while (stop < count && entries[stop].prefix == entries[start].prefix)
             stop++;
         if (stop - start > 1 && nl_sort_header_of(&entries[start])->key_length > 8)
-            merge_sort(entries + start, scratch, stop - start);
+            merge_sort(entries + start, scratch, stop - start, cancel);
     }
 }
 
@@ -90,10 +91,11 @@ static void sort_in_cache(nl_sort_entry *entries, nl_sort_entry *scratch, uint64
     if (from != entries) memcpy(entries, from, count * sizeof *entries);
 }
 
-static void sort_part(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count)
+static void sort_part(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t count, const nl_cancel *cancel)
 {
+    if (count > CACHE_ENTRIES && nl_cancel_is_set(cancel)) return;
     if (count <= INSERTION_ENTRIES * 4) {
-        merge_sort(entries, scratch, count);
+        merge_sort(entries, scratch, count, cancel);
         return;
     }
     uint64_t bits = differing_bits(entries, count);
@@ -105,18 +107,18 @@ static void sort_part(nl_sort_entry *entries, nl_sort_entry *scratch, uint64_t c
         scatter_by_byte(entries, scratch, count, shift, starts);
         memcpy(entries, scratch, count * sizeof *entries);
         for (uint32_t byte = 0; byte < 256; byte++) /* at most eight levels deep */
-            if (starts[byte + 1] > starts[byte]) sort_part(entries + starts[byte], scratch, starts[byte + 1] - starts[byte]);
+            if (starts[byte + 1] > starts[byte]) sort_part(entries + starts[byte], scratch, starts[byte + 1] - starts[byte], cancel);
         return; /* the parts have looked at their ties */
     }
-    sort_ties(entries, scratch, count);
+    sort_ties(entries, scratch, count, cancel);
 }
 
-nl_status nl_sort_entries(nl_sort_entry *entries, uint64_t count)
+nl_status nl_sort_entries(nl_sort_entry *entries, uint64_t count, const nl_cancel *cancel)
 {
     if (count < 2) return NULL;
     nl_sort_entry *scratch = malloc(count * sizeof *scratch);
     if (!scratch) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)(count * sizeof *scratch)), NL_P_INT("receivedBytes", 0));
-    sort_part(entries, scratch, count);
+    sort_part(entries, scratch, count, cancel);
     free(scratch);
-    return NULL;
+    return nl_cancel_check(cancel);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/status.h"
+#include "base/pool.h"
 
 /* Before every row's columns. Keys of at most 8 bytes are only in the entry's prefix. */
 typedef struct nl_sort_header {
@@ -61,4 +61,5 @@ static inline int nl_sort_compare_partitions(const nl_sort_entry *a, const nl_so
 }
 
 /* Stable: entries that are equal must already be in the wanted order. Fails only for memory. */
-NL_MUST_USE nl_status nl_sort_entries(nl_sort_entry *entries, uint64_t count);
+/* cancel: or NULL; a sort that it ended leaves the entries in any order. */
+NL_MUST_USE nl_status nl_sort_entries(nl_sort_entry *entries, uint64_t count, const nl_cancel *cancel);

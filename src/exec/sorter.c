@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#define RUNS_PER_BUDGET 32u /* a run smaller than this part of the budget is not spilled: others hold the memory */
 #define TOP_ROWS_MIN 8192u /* a top-N is cut back when it holds twice its rows, and at least this many */
 
 nl_status nl_sorter_new(nl_exec *exec, const nl_sorter_plan *plan, nl_sorter **out)
@@ -56,10 +57,15 @@ void nl_sorter_fini(nl_sorter *sorter)
     free(sorter->bounds);
 }
 
+static uint64_t next_capacity(const nl_sort_run *run, uint64_t more)
+{
+    return NL_MAX(run->capacity * 2, NL_MAX(run->count + more, 64u));
+}
+
 static nl_status grow_entries(nl_sorter *sorter, nl_sort_run *run, uint64_t more)
 {
     if (run->count + more <= run->capacity) return NULL;
-    uint64_t capacity = NL_MAX(run->capacity * 2, NL_MAX(run->count + more, 64u));
+    uint64_t capacity = next_capacity(run, more);
     nl_memory *memory = sorter->exec->query->memory;
     size_t bytes = (capacity - run->capacity) * sizeof *run->entries;
     if (!nl_memory_try_charge(memory, bytes)) return nl_out_of_memory(bytes);
@@ -109,7 +115,8 @@ nl_status nl_sorter_write(nl_sorter *sorter, const nl_sort_entry *entries, uint6
         for (uint32_t i = 0; i < part; i++)
             rows[i] = entries[start + i].row;
         nl_batch batch = {0};
-        status = nl_batch_init(&batch, column_count + 3, part);
+        status = nl_cancel_check(exec->query->cancel);
+        if (!status) status = nl_batch_init(&batch, column_count + 3, part);
         if (!status) status = nl_rows_gather(&sorter->layout, 0, column_count, rows, part, NULL, exec->query->memory, batch.columns);
         if (!status) status = add_key_columns(sorter, entries + start, part, batch.columns + column_count);
         if (!status) status = nl_spill_write(*spill, &batch, exec->query->memory);
@@ -129,9 +136,15 @@ nl_status nl_sorter_note_run(nl_spill *spill, uint32_t **stops, uint32_t *run_co
     return NULL;
 }
 
-static nl_status spill_run(nl_sorter *sorter, nl_sort_run *run)
+static void note_memory(nl_sorter *sorter, nl_sort_run *run)
 {
-    NL_TRY(nl_sort_entries(run->entries, run->count));
+    nl_metric_note_memory(sorter->plan.metric, &run->peak_bytes, nl_row_store_bytes(&run->store) + run->capacity * sizeof(nl_sort_entry));
+}
+
+nl_status nl_sorter_spill_run(nl_sorter *sorter, nl_sort_run *run)
+{
+    note_memory(sorter, run);
+    NL_TRY(nl_sort_entries(run->entries, run->count, sorter->exec->query->cancel));
     NL_TRY(nl_sorter_write(sorter, run->entries, run->count, &run->spill));
     NL_TRY(nl_sorter_note_run(run->spill, &run->stops, &run->spilled_run_count));
     clear_run(sorter, run);
@@ -204,7 +217,7 @@ static nl_status add_rows(nl_sorter *sorter, nl_sort_run *run, const nl_sorter_k
 static nl_status cut_back(nl_sorter *sorter, nl_sort_run *run)
 {
     uint64_t keep = (uint64_t)sorter->plan.keep;
-    NL_TRY(nl_sort_entries(run->entries, run->count));
+    NL_TRY(nl_sort_entries(run->entries, run->count, sorter->exec->query->cancel));
     run->count = NL_MIN(run->count, keep);
     nl_row_store old = run->store;
     nl_row_store_init(&run->store, old.memory, old.row_bytes);
@@ -266,6 +279,24 @@ static uint64_t sequence_of(uint64_t morsel, uint64_t row)
     return (morsel >> 40 & 0xFF) << 56 | (morsel & 0xFFFFFFF) << 28 | NL_MIN(row, 0xFFFFFFFull);
 }
 
+/* What adding a batch may be charged for. */
+static size_t growth_of(const nl_sorter *sorter, const nl_sort_run *run, const nl_sorter_keys *keys, const nl_batch *batch)
+{
+    uint32_t count = nl_batch_live_rows(batch);
+    size_t heap_bytes = keys->offsets[count];
+    if (sorter->layout.has_heap) heap_bytes += nl_rows_heap_bytes(batch->columns, sorter->plan.column_count, nl_batch_selection(batch));
+    size_t growth = nl_row_store_growth(&run->store, count, heap_bytes);
+    if (run->count + count > run->capacity) growth += (next_capacity(run, count) - run->capacity) * sizeof(nl_sort_entry);
+    return growth;
+}
+
+static bool is_worth_spilling(const nl_sorter *sorter, const nl_sort_run *run)
+{
+    const nl_query *query = sorter->exec->query;
+    if (run->count == 0) return false;
+    return query->force_spill || nl_row_store_bytes(&run->store) > nl_memory_limit(query->memory) / RUNS_PER_BUDGET;
+}
+
 nl_status nl_sorter_add(nl_sorter *sorter, uint32_t worker, uint64_t morsel, const nl_batch *batch)
 {
     nl_sort_run *run = &sorter->runs[worker];
@@ -273,12 +304,11 @@ nl_status nl_sorter_add(nl_sorter *sorter, uint32_t worker, uint64_t morsel, con
     if (morsel != run->morsel) run->morsel_rows = 0;
     run->morsel = morsel;
     nl_status status = encode_keys(sorter, worker, batch, &keys);
-    uint32_t count = nl_batch_live_rows(batch);
-    size_t growth = !status ? (size_t)count * (sorter->layout.row_bytes + sizeof(nl_sort_entry)) + keys.offsets[count] : 0;
-    if (run->count * sizeof(nl_sort_entry) * 2 > growth && run->count + count > run->capacity) growth += run->capacity * sizeof(nl_sort_entry);
+    size_t growth = !status ? growth_of(sorter, run, &keys, batch) : 0;
     bool is_held = nl_exec_hold(sorter->exec, growth);
-    if (!status && !is_held && run->count > 0) {
-        status = spill_run(sorter, run);
+    if (!status && !is_held && is_worth_spilling(sorter, run)) {
+        status = nl_sorter_spill_run(sorter, run);
+        if (!status) growth = growth_of(sorter, run, &keys, batch);
         is_held = nl_exec_hold(sorter->exec, growth);
     }
     if (!status) status = add_rows(sorter, run, &keys, batch, sequence_of(morsel, run->morsel_rows));
@@ -294,8 +324,8 @@ nl_status nl_sorter_add(nl_sorter *sorter, uint32_t worker, uint64_t morsel, con
 nl_status nl_sorter_finish_worker(nl_sorter *sorter, uint32_t worker)
 {
     nl_sort_run *run = &sorter->runs[worker];
-    NL_TRY(nl_sort_entries(run->entries, run->count));
+    NL_TRY(nl_sort_entries(run->entries, run->count, sorter->exec->query->cancel));
     run->count = (uint64_t)NL_MIN((int64_t)run->count, sorter->plan.keep);
-    nl_metric_max_memory(sorter->plan.metric, nl_row_store_bytes(&run->store) + run->capacity * sizeof(nl_sort_entry));
+    note_memory(sorter, run);
     return NULL;
 }

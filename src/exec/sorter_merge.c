@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-#define FAN_IN_MAX 64u /* runs on disk read at once: each holds a chunk in memory */
+#define FAN_IN_MAX       64u /* runs on disk read at once: each holds a chunk in memory */
+#define FAN_IN_SMALL     16u /* with a budget below the next: a chunk and its rows take about a hundredth of it */
+#define SMALL_BUDGET_MAX ((size_t)512 << 20)
 
 typedef struct merge_cursor {
     nl_sort_entry *at, *end;
@@ -238,10 +240,20 @@ static nl_status merge_runs(nl_sorter *sorter, const run_place *places, uint32_t
     return status;
 }
 
+/* When some runs went to disk, all go there: merging needs the memory. A test merges both kinds. */
+static nl_status spill_rest(nl_sorter *sorter)
+{
+    if (count_spilled(sorter) == 0 || sorter->exec->query->force_spill) return NULL;
+    for (uint32_t w = 0; w < sorter->exec->worker_count; w++)
+        if (sorter->runs[w].count) NL_TRY(nl_sorter_spill_run(sorter, &sorter->runs[w]));
+    return NULL;
+}
+
 /* Passes over all runs until few enough are left. */
 static nl_status reduce_runs(nl_sorter *sorter)
 {
-    while (count_spilled(sorter) > FAN_IN_MAX) {
+    uint32_t fan_in = nl_memory_limit(sorter->exec->query->memory) < SMALL_BUDGET_MAX ? FAN_IN_SMALL : FAN_IN_MAX;
+    while (count_spilled(sorter) > fan_in) {
         uint32_t count = count_spilled(sorter);
         run_place *places = malloc(sizeof *places * count);
         if (!places) return nl_out_of_memory(sizeof *places * count);
@@ -251,8 +263,8 @@ static nl_status reduce_runs(nl_sorter *sorter)
         uint32_t *stops = NULL;
         uint32_t run_count = 0;
         nl_status status = NULL;
-        for (uint32_t i = 0; i < count && !status; i += FAN_IN_MAX)
-            status = merge_runs(sorter, places + i, NL_MIN(FAN_IN_MAX, count - i), &target, &stops, &run_count);
+        for (uint32_t i = 0; i < count && !status; i += fan_in)
+            status = merge_runs(sorter, places + i, NL_MIN(fan_in, count - i), &target, &stops, &run_count);
         free(places);
         if (status) {
             nl_spill_free(target);
@@ -314,6 +326,7 @@ static nl_status cut_ranges(nl_sorter *sorter)
 
 nl_status nl_sorter_prepare(nl_sorter *sorter)
 {
+    NL_TRY(spill_rest(sorter));
     NL_TRY(reduce_runs(sorter));
     sorter->is_spilled = count_spilled(sorter) > 0;
     sorter->range_count = 1;

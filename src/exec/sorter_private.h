@@ -17,6 +17,7 @@ typedef struct nl_sort_run { /* one worker's */
     nl_spill *spill;              /* runs that did not fit, one after the other */
     uint32_t *stops;              /* owned; per spilled run one past its last chunk */
     uint32_t spilled_run_count;
+    uint64_t peak_bytes;          /* for metrics */
 } nl_sort_run;
 
 typedef struct nl_sorter_keys { /* of one batch */
@@ -41,4 +42,6 @@ struct nl_sorter {
 };
 
 NL_MUST_USE nl_status nl_sorter_write(nl_sorter *sorter, const nl_sort_entry *entries, uint64_t count, nl_spill **spill);
+/* Sorts what a run has in memory and writes it behind its earlier ones. */
+NL_MUST_USE nl_status nl_sorter_spill_run(nl_sorter *sorter, nl_sort_run *run);
 NL_MUST_USE nl_status nl_sorter_note_run(nl_spill *spill, uint32_t **stops, uint32_t *run_count);

@@ -16,6 +16,9 @@
 
 #define CHUNK_BYTES_MAX    (1u << 30)
 #define COMPRESS_BYTES_MIN 512u
+#define CHUNKS_PER_BUDGET  256u
+#define PIECE_BYTES_MIN    (64u << 10)
+#define PIECE_BYTES_MAX    (16u << 20)
 
 typedef struct chunk_place {
     uint64_t offset;
@@ -191,15 +194,22 @@ static nl_status add_place(nl_spill *spill, chunk_place place)
     return NULL;
 }
 
-nl_status nl_spill_write(nl_spill *spill, const nl_batch *batch, nl_memory *memory)
+/* What a chunk may have before compression: it is read back as a whole, sixteen of them at once by a merge. */
+static size_t chunk_bytes_max(const nl_memory *memory)
 {
-    nl_selection selection = nl_batch_selection(batch);
-    NL_ASSERT(batch->column_count == spill->type_count);
-    if (selection.count == 0) return NULL;
+    return NL_MAX(NL_MIN(nl_memory_limit(memory) / CHUNKS_PER_BUDGET, PIECE_BYTES_MAX), PIECE_BYTES_MIN);
+}
+
+static nl_status encode_rows(nl_spill *spill, const nl_batch *batch, nl_selection selection, nl_memory *memory)
+{
     nl_builder_clear(&spill->raw);
     for (uint32_t i = 0; i < batch->column_count; i++)
         NL_TRY(write_column(&spill->raw, &batch->columns[i], selection, memory));
-    if (nl_builder_failed(&spill->raw)) return out_of_memory(spill->raw.length);
+    return NULL;
+}
+
+static nl_status write_encoded(nl_spill *spill, uint32_t row_count)
+{
     size_t raw_bytes = spill->raw.length;
     const char *stored = spill->raw.data;
     size_t stored_bytes = raw_bytes;
@@ -217,8 +227,38 @@ nl_status nl_spill_write(nl_spill *spill, const nl_batch *batch, nl_memory *memo
         }
     }
     NL_TRY(write_all(spill, spill->end, stored, stored_bytes));
-    return add_place(spill, (chunk_place){.offset = spill->end, .row_count = selection.count, .raw_bytes = (uint32_t)raw_bytes,
+    return add_place(spill, (chunk_place){.offset = spill->end, .row_count = row_count, .raw_bytes = (uint32_t)raw_bytes,
                                           .stored_bytes = (uint32_t)stored_bytes});
+}
+
+/* rows: the selection's. Too large for one chunk: halves, as often as it takes (the depth is that of 32 bits). */
+static nl_status write_rows(nl_spill *spill, const nl_batch *batch, const uint32_t *rows, uint32_t count, nl_memory *memory)
+{
+    NL_TRY(encode_rows(spill, batch, (nl_selection){rows, count}, memory));
+    bool is_too_large = nl_builder_failed(&spill->raw) || spill->raw.length > chunk_bytes_max(memory);
+    if (is_too_large && count > 1) {
+        NL_TRY(write_rows(spill, batch, rows, count / 2, memory));
+        return write_rows(spill, batch, rows + count / 2, count - count / 2, memory);
+    }
+    if (nl_builder_failed(&spill->raw)) return out_of_memory(spill->raw.length);
+    return write_encoded(spill, count);
+}
+
+nl_status nl_spill_write(nl_spill *spill, const nl_batch *batch, nl_memory *memory)
+{
+    nl_selection selection = nl_batch_selection(batch);
+    NL_ASSERT(batch->column_count == spill->type_count);
+    if (selection.count == 0) return NULL;
+    NL_TRY(encode_rows(spill, batch, selection, memory));
+    if (!nl_builder_failed(&spill->raw) && (spill->raw.length <= chunk_bytes_max(memory) || selection.count == 1))
+        return write_encoded(spill, selection.count);
+    uint32_t *rows = malloc(sizeof *rows * selection.count);
+    if (!rows) return out_of_memory(sizeof *rows * selection.count);
+    for (uint32_t i = 0; i < selection.count; i++)
+        rows[i] = nl_selection_row(selection, i);
+    nl_status status = write_rows(spill, batch, rows, selection.count, memory);
+    free(rows);
+    return status;
 }
 
 static nl_status read_strings(nl_cursor *in, nl_vector *vector, nl_memory *memory)

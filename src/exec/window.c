@@ -189,7 +189,7 @@ static nl_status evaluate_partition(window *w, window_reader *reader)
     uint32_t *numbers = (uint32_t *)(void *)buffer->data;
     uint32_t *peer_start = numbers + n + 1, *peer_stop = peer_start + n + 1;
     find_peers(reader, peer_start, peer_stop, numbers);
-    nl_window_rows rows = {.row_count = n, .outputs = outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = numbers,
+    nl_window_rows rows = {.row_count = n, .outputs = outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = numbers, .cancel = w->exec->query->cancel,
                            .frame_start = peer_stop + n + 1, .frame_stop = peer_stop + 2 * ((size_t)n + 1)};
     NL_GO(nl_batch_init(&reader->done, partition.column_count + w->call_count, n));
     for (uint32_t i = 0; i < partition.column_count; i++)

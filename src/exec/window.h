@@ -21,6 +21,7 @@ typedef struct nl_window_rows {
     const uint32_t *peer_start, *peer_stop;
     uint32_t *frame_start, *frame_stop;     /* of the present call */
     const uint32_t *numbers;                /* 0 … row_count-1: contiguous selections */
+    const nl_cancel *cancel;
 } nl_window_rows;
 
 /* window_frame.c: fills frame_start and frame_stop; start <= stop in every row. */

@@ -70,6 +70,7 @@ static nl_status new_part(frames_run *run, nl_vector **part)
 static nl_status finish_states(frames_run *run, uint32_t count)
 {
     nl_vector *part = NULL;
+    NL_TRY(nl_cancel_check(run->rows->cancel));
     NL_TRY(new_part(run, &part));
     for (uint32_t i = 0; i < count; i++)
         run->pointers[i] = run->states + i * run->state_bytes;

@@ -514,7 +514,8 @@ typedef struct nl_ast_describe {
 } nl_ast_describe;
 
 typedef struct nl_ast_explain {
-    enum { NL_AST_EXPLAIN_SIMPLE, NL_AST_EXPLAIN_EXTENDED, NL_AST_EXPLAIN_FORMATTED, NL_AST_EXPLAIN_CODEGEN, NL_AST_EXPLAIN_COST, NL_AST_EXPLAIN_LOGICAL } mode;
+    enum { NL_AST_EXPLAIN_SIMPLE, NL_AST_EXPLAIN_EXTENDED, NL_AST_EXPLAIN_FORMATTED, NL_AST_EXPLAIN_CODEGEN, NL_AST_EXPLAIN_COST, NL_AST_EXPLAIN_LOGICAL,
+           NL_AST_EXPLAIN_ANALYZE /* nilas: runs the query and says what each operator did */ } mode;
     nl_ast_statement *statement;
 } nl_ast_explain;
 

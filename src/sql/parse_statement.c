@@ -173,7 +173,7 @@ nl_status nl_parse_statement(nl_parser *p, nl_ast_statement **statement)
     return nl_arena_check(p->arena);
 }
 
-/* EXPLAIN [mode] statement. */
+/* EXPLAIN [mode] statement. ANALYZE is a mode of nilas's own, unless TABLE or TABLES makes it the statement. */
 nl_status nl_parse_explain(nl_parser *p, nl_ast_statement **statement)
 {
     p->at++;
@@ -184,6 +184,11 @@ nl_status nl_parse_explain(nl_parser *p, nl_ast_statement **statement)
     case NL_T_CODEGEN: explain->mode = NL_AST_EXPLAIN_CODEGEN; break;
     case NL_T_COST: explain->mode = NL_AST_EXPLAIN_COST; break;
     case NL_T_LOGICAL: explain->mode = NL_AST_EXPLAIN_LOGICAL; break;
+    case NL_T_ANALYZE: {
+        nl_token_kind next = nl_parser_ahead(p, 1);
+        if (next != NL_T_TABLE && next != NL_T_TABLES) explain->mode = NL_AST_EXPLAIN_ANALYZE;
+        break;
+    }
     default: break;
     }
     if (explain->mode != NL_AST_EXPLAIN_SIMPLE) p->at++;

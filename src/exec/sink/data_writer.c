@@ -168,7 +168,8 @@ nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceb
     *target = (nl_write_target){.query = query, .fs = nl_fs_retain(table->fs), .metadata = nl_table_metadata_retain(metadata)};
     target->arena = nl_arena_new(query->memory);
     /* A quarter of the budget: sorts and joins below need the rest. */
-    target->memory_max = NL_MAX(nl_memory_limit(query->memory) == SIZE_MAX ? (size_t)1 << 30 : nl_memory_limit(query->memory) / 4, (size_t)16 << 20);
+    const size_t limit = nl_memory_limit(query->memory);
+    target->memory_max = NL_MAX(limit == SIZE_MAX ? (size_t)1 << 30 : limit / 4, (size_t)1 << 20);
     nl_mutex_init(&target->mutex);
     atomic_init(&target->file_number, 1);
     nl_status status = fill_target(target, options);

@@ -56,7 +56,7 @@ typedef struct file_scan {
     uint32_t opening_count;
     open_unit *first, *last;    /* open files with work left */
     bool has_failed;
-    atomic_uint_fast64_t rows_out, rows_scanned, files_read, groups_read, groups_total;
+    atomic_uint_fast64_t rows_out, rows_scanned, rows_in_pruned_pages, files_read, groups_read, groups_total;
 } file_scan;
 
 typedef struct file_reader {
@@ -108,6 +108,10 @@ static nl_status plan_row_groups(file_scan *self, open_unit *open)
         atomic_fetch_add_explicit(&self->groups_read, 1, memory_order_relaxed);
         if (predicate) {
             NL_TRY(nl_page_ranges(open->reader, i, row_count, predicate, open->arena, &open->group_ranges[i], &open->group_range_counts[i]));
+            uint64_t kept = 0;
+            for (uint32_t k = 0; k < open->group_range_counts[i]; k++)
+                kept += open->group_ranges[i][k].row_count;
+            atomic_fetch_add_explicit(&self->rows_in_pruned_pages, row_count - kept, memory_order_relaxed);
             continue;
         }
         open->group_ranges[i] = NL_NEW(open->arena, nl_parquet_rows);
@@ -640,6 +644,8 @@ static void append_metrics(const nl_scan *base, nl_builder *out)
     nl_append_f(out, "files %llu of %u, row groups %llu of %llu, rows scanned %llu", (unsigned long long)atomic_load(&self->files_read), self->plan.files_total,
                 (unsigned long long)atomic_load(&self->groups_read), (unsigned long long)atomic_load(&self->groups_total),
                 (unsigned long long)atomic_load(&self->rows_scanned));
+    const unsigned long long pruned = atomic_load(&self->rows_in_pruned_pages);
+    if (pruned > 0) nl_append_f(out, ", rows in pruned pages %llu", pruned);
 }
 
 static void free_scan(nl_scan *base)

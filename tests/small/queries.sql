@@ -1,0 +1,22 @@
+-- Each statement works on several hundred MiB; small.sh runs it with a large and with a small budget: equal answers.
+SELECT count(*), sum(a.id), sum(length(b.s)) FROM range(60) a JOIN (SELECT id, concat('row ', repeat(cast(id AS string), 50)) AS s FROM range(400000)) b ON a.id * 7000 < b.id;
+SELECT count(*), count(b.id), sum(length(b.s)) FROM range(0, 40) a LEFT JOIN (SELECT id, repeat(cast(id AS string), 60) AS s FROM range(300000)) b ON b.id BETWEEN a.id * 20000 AND a.id * 20000 + 10;
+SELECT count(*), count(a.id), count(b.id) FROM range(0, 30) a FULL JOIN (SELECT id, repeat(cast(id AS string), 60) AS s FROM range(300000)) b ON b.id < a.id AND length(b.s) > 100;
+SELECT count(*), sum(id) FROM range(3000000) WHERE id NOT IN (SELECT id * 2 FROM range(2500000));
+SELECT count(*) FROM range(3000000) WHERE id NOT IN (SELECT CASE WHEN id = 77 THEN NULL ELSE id END FROM range(2500000));
+SELECT count(*), sum(length(b.s)) FROM (SELECT id % 2 AS k, id FROM range(6)) a JOIN (SELECT 1 AS k, repeat(cast(id AS string), 40) AS s FROM range(700000)) b ON a.k = b.k;
+SELECT count(*), sum(length(a.s)), sum(length(b.s)) FROM (SELECT id, repeat(cast(id AS string), 20) AS s FROM range(1500000)) a JOIN (SELECT id * 3 AS id, repeat(cast(id AS string), 20) AS s FROM range(1500000)) b ON a.id = b.id;
+SELECT count(*), sum(length(b.s)) FROM range(1000000) a FULL JOIN (SELECT id + 500000 AS id, repeat(cast(id AS string), 20) AS s FROM range(1500000)) b ON a.id = b.id;
+SELECT id, s FROM (SELECT id, concat(id * 7919 % 1000003, repeat('x', 80)) AS s FROM range(2000000)) ORDER BY s, id LIMIT 3 OFFSET 1500000;
+SELECT count(*), sum(CASE WHEN n = id + 1 THEN 1 ELSE 0 END) FROM (SELECT id, row_number() OVER (PARTITION BY id % 1000 ORDER BY id) AS n, repeat('y', 60) AS s FROM range(1500000));
+SELECT count(*), sum(r), max(t) FROM (SELECT rank() OVER (PARTITION BY g ORDER BY id) AS r, sum(id) OVER (PARTITION BY g) AS t FROM (SELECT id, id % 50 AS g, repeat(cast(id AS string), 10) AS s FROM range(1500000)) WHERE length(s) > 0);
+SELECT count(*), sum(length(s)) FROM (SELECT DISTINCT concat('value ', id % 1200000, repeat('z', 60)) AS s FROM range(3000000));
+SELECT count(DISTINCT concat(id % 900000, repeat('w', 60))), count(*) FROM range(2000000);
+SELECT count(*), sum(length(s)) FROM (SELECT repeat(cast(id AS string), 10) AS s FROM range(1000000) INTERSECT SELECT repeat(cast(id * 2 AS string), 10) FROM range(1000000));
+SELECT count(*), sum(length(s)) FROM (SELECT repeat(cast(id AS string), 10) AS s FROM range(1000000) EXCEPT ALL SELECT repeat(cast(id * 2 AS string), 10) FROM range(1000000));
+SELECT count(*), sum(size(l)), sum(length(l[0])) FROM (SELECT id % 5000 AS g, collect_list(concat(id, repeat('v', 40))) AS l FROM range(1500000) GROUP BY id % 5000);
+SELECT count(*), sum(size(l)) FROM (SELECT id % 3000 AS g, collect_set(concat(id % 700000, repeat('v', 40))) AS l FROM range(1500000) GROUP BY id % 3000);
+SELECT sum(m) FROM (SELECT percentile(id, 0.5) AS m FROM range(2000000) GROUP BY id % 20000);
+WITH t AS (SELECT id, repeat(cast(id AS string), 20) AS s, rand(1) AS r FROM range(1000000)) SELECT count(*), sum(length(a.s)), count_if(a.r = b.r) FROM t a JOIN t b ON a.id = b.id;
+SELECT sum(id), sum(c), sum(length(m)) FROM (SELECT id % 1000000 AS id, count(*) AS c, max(concat(id, repeat('k', 50))) AS m FROM range(2500000) GROUP BY id % 1000000);
+SELECT count(*), sum(e) FROM (SELECT explode(sequence(0, 3000)) AS e FROM range(1500));

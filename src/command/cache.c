@@ -35,10 +35,22 @@ nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statem
     return NULL;
 }
 
+static nl_status check_function(nl_command *command, const nl_ast_name *name)
+{
+    const nl_str *parts;
+    uint32_t count;
+    const nl_function_row *const *rows = NULL;
+    NL_TRY(nl_command_name(command, name, &parts, &count));
+    if (count == 1 && nl_function_find(parts[0], &rows) > 0)
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1017, NL_P_STR("name", parts[0]), NL_P("cmd", "REFRESH FUNCTION"), NL_P("hintStr", ""));
+    return nl_command_find_function(command, parts, count) ? NULL : nl_command_raise_routine(command, parts, count, name->range);
+}
+
 nl_status nl_run_refresh(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_refresh *refresh = statement->refresh;
-    return refresh->kind == NL_AST_REFRESH_TABLE ? check_relation(command, &refresh->name) : NULL;
+    if (refresh->kind == NL_AST_REFRESH_TABLE) return check_relation(command, &refresh->name);
+    return refresh->kind == NL_AST_REFRESH_FUNCTION ? check_function(command, &refresh->name) : NULL;
 }
 
 nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement)

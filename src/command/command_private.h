@@ -75,6 +75,7 @@ nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement);
@@ -95,6 +96,12 @@ nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_call(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_describe(nl_command *command, const nl_ast_statement *statement);
+
+/* functions.c */
+NL_MUST_USE nl_status nl_drop_function(nl_command *command, const nl_ast_drop *drop);
+/* A function of CREATE FUNCTION, or NULL. Borrowed from the session. */
+const nl_session_function *nl_command_find_function(nl_command *command, const nl_str *parts, uint32_t count);
+nl_status nl_command_raise_routine(nl_command *command, const nl_str *parts, uint32_t count, nl_ast_range range); /* UNRESOLVED_ROUTINE */
 
 /* resolver.c */
 void nl_command_resolver_init(nl_command *command);

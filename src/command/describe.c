@@ -293,18 +293,37 @@ static bool is_iceberg_function(nl_str name)
     return false;
 }
 
-static nl_status function_not_found(nl_command *command, const nl_str *parts, uint32_t part_count, nl_ast_range range)
+/* A function written in SQL: its kind, parameters, result and body. */
+static nl_status describe_own_function(nl_command *command, const nl_session_function *function)
 {
-    const nl_str *current;
-    uint32_t current_count;
-    nl_session_current_namespace(command->session, &current, &current_count);
-    nl_session_name scope = {.catalog_name = nl_session_current_catalog(command->session),
-                             .identifier = {.namespace_parts = current, .namespace_count = current_count}};
-    const nl_str path = nl_arena_f(command->arena, "[`system`.`builtin`, `system`.`session`, " NL_STR_FMT "]",
-                                   NL_STR_ARG(nl_command_quoted_name(command, &scope)));
-    const nl_str name = nl_command_quoted(command, parts, part_count);
-    return nl_facts_at(
-        command, NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", name), NL_P_STR("searchPath", path)), range);
+    nl_ast_statement *statement = NULL;
+    nl_rows *rows = NULL;
+    nl_builder inputs;
+    NL_TRY(nl_sql_parse(command->arena, nl_arena_str(command->arena, function->text), NULL, &statement));
+    NL_CHECK(statement->kind == NL_AST_STATEMENT_CREATE_FUNCTION);
+    const nl_ast_create_function *create = statement->create_function;
+    nl_builder_init(&inputs, TEXT_MAX);
+    nl_append_c(&inputs, "Input:    ");
+    for (uint32_t i = 0; i < create->parameters.count; i++) {
+        const nl_type *type = NULL;
+        NL_TRY(nl_ast_type_to_type(command->arena, create->parameters.items[i].type, &type));
+        nl_append_f(&inputs, "%s" NL_STR_FMT " " NL_STR_FMT, i ? ", " : "", NL_STR_ARG(create->parameters.items[i].name.text),
+                    NL_STR_ARG(nl_type_sql(command->arena, type)));
+    }
+    const nl_type *returns = NULL;
+    if (create->is_table) NL_TRY(nl_ast_fields_to_type(command->arena, &create->table_columns, &returns));
+    if (create->returns) NL_TRY(nl_ast_type_to_type(command->arena, create->returns, &returns));
+    const nl_str lines[] = {
+        nl_arena_f(command->arena, "Function: " NL_STR_FMT, NL_STR_ARG(function->name)),
+        nl_arena_f(command->arena, "Type:     %s", create->is_table ? "TABLE" : "SCALAR"),
+        nl_facts_take(command, &inputs),
+        nl_arena_f(command->arena, "Returns:  " NL_STR_FMT, NL_STR_ARG(returns ? nl_type_sql(command->arena, returns) : NL_STR(""))),
+        nl_arena_f(command->arena, "Body:     " NL_STR_FMT, NL_STR_ARG(create->body_text)),
+    };
+    const nl_field field = {.name = NL_STR("function_desc"), .type = nl_type_string()};
+    NL_TRY(nl_command_rows(command, &field, 1, &rows));
+    for (size_t i = 0; i < NL_COUNT(lines); i++) NL_TRY(nl_rows_add_text(rows, &lines[i]));
+    return NULL;
 }
 
 /* "name(arguments) - doc": the arguments of the signature's first alternative. */
@@ -356,8 +375,10 @@ static nl_status describe_function(nl_command *command, const nl_ast_describe *d
         return NL_RAISE(_LEGACY_ERROR_TEMP_1184, NL_P_STR("plugin", parts[0]), NL_P("ability", "functions"));
     for (size_t i = 0; part_count == 1 && i < NL_COUNT(syntax); i++)
         if (nl_str_is(name, syntax[i].name)) usage = nl_str_from(syntax[i].usage);
-    if (!usage.data && (part_count != 1 || nl_function_find(name, &found) == 0 || found[0]->is_internal))
-        return function_not_found(command, parts, part_count, describe->name.range);
+    const bool is_unknown = !usage.data && (part_count != 1 || nl_function_find(name, &found) == 0 || found[0]->is_internal);
+    const nl_session_function *own = is_unknown ? nl_command_find_function(command, parts, part_count) : NULL;
+    if (own) return describe_own_function(command, own);
+    if (is_unknown) return nl_command_raise_routine(command, parts, part_count, describe->name.range);
     const nl_function_row *row = found ? found[0] : NULL;
     if (row) usage = usage_of(command, name, row);
     const nl_field field = {.name = NL_STR("function_desc"), .type = nl_type_string()};

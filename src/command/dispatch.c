@@ -18,6 +18,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_CREATE_TABLE] = nl_run_create_table,
     [NL_AST_STATEMENT_ALTER_TABLE] = nl_run_alter_table,
     [NL_AST_STATEMENT_ALTER_VIEW] = nl_run_alter_view,
+    [NL_AST_STATEMENT_CREATE_FUNCTION] = nl_run_create_function,
     [NL_AST_STATEMENT_SET_CONF] = nl_run_set_conf,
     [NL_AST_STATEMENT_SET_TIME_ZONE] = nl_run_set_time_zone,
     [NL_AST_STATEMENT_RESET] = nl_run_reset,

@@ -153,8 +153,8 @@ nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement)
     case NL_AST_OBJECT_TABLE: return drop_table(command, drop);
     case NL_AST_OBJECT_VIEW: return drop_view(command, drop);
     case NL_AST_OBJECT_VARIABLE: return drop_variable(command, drop);
-    case NL_AST_OBJECT_FUNCTION:
+    case NL_AST_OBJECT_FUNCTION: return nl_drop_function(command, drop);
     case NL_AST_OBJECT_INDEX: break;
     }
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s has no user-defined functions and indexes yet", NILAS_VERSION);
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Iceberg tables have no indexes");
 }

@@ -266,7 +266,34 @@ static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t 
     return NULL;
 }
 
+static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
+                               nl_arena *arena, nl_sql_function *found)
+{
+    nl_command *command = command_of(self);
+    const nl_str *full = parts;
+    uint32_t full_count = part_count;
+    const nl_session_function *held = nl_command_find_function(command, parts, part_count);
+    if (!held && in_namespace_count > 0) {
+        qualify(command, &full, &full_count, in_namespace, in_namespace_count);
+        held = nl_command_find_function(command, full, full_count);
+    }
+    if (!held) return NULL;
+    nl_ast_statement *statement = NULL;
+    found->text = nl_arena_str(arena, held->text);
+    NL_TRY_NOTE(nl_sql_parse(arena, found->text, NULL, &statement), "parsing function " NL_STR_FMT, NL_STR_ARG(held->name));
+    NL_CHECK(statement->kind == NL_AST_STATEMENT_CREATE_FUNCTION);
+    nl_str *scope = NL_NEW_ARRAY(arena, nl_str, held->namespace_count + 1);
+    scope[0] = nl_arena_str(arena, held->catalog);
+    for (uint32_t i = 0; i < held->namespace_count; i++) scope[i + 1] = nl_arena_str(arena, held->namespace_parts[i]);
+    found->function = statement->create_function;
+    found->full_name = nl_arena_str(arena, held->name);
+    found->is_temporary = held->is_temporary;
+    found->namespace_parts = scope;
+    found->namespace_count = held->namespace_count + 1;
+    return NULL;
+}
+
 void nl_command_resolver_init(nl_command *command)
 {
-    command->resolver = (nl_resolver){.find_relation = find_relation, .find_variable = find_variable};
+    command->resolver = (nl_resolver){.find_relation = find_relation, .find_variable = find_variable, .find_function = find_function};
 }

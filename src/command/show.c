@@ -141,8 +141,11 @@ static nl_status show_functions(nl_command *command, const nl_ast_show *show)
     const nl_function_row *row;
     nl_str pattern = show->pattern;
     if (show->legacy_pattern.count > 0) pattern = show->legacy_pattern.parts[show->legacy_pattern.count - 1].text;
-    if (nl_str_is_nocase(show->scope.text, "USER")) return text_columns(command, (const char *const[]){"function"}, 1, &rows);
-    for (uint32_t i = 0; (row = nl_function_at(i)) != NULL; i++) {
+    const bool is_user = nl_str_is_nocase(show->scope.text, "USER"), is_system = nl_str_is_nocase(show->scope.text, "SYSTEM");
+    const nl_session_function *own;
+    for (uint32_t i = 0; !is_system && (own = nl_session_function_at(command->session, i)) != NULL; i++)
+        nl_list_add(command->arena, &names, (void *)(uintptr_t)nl_str_c(command->arena, own->name));
+    for (uint32_t i = 0; !is_user && (row = nl_function_at(i)) != NULL; i++) {
         if (row->is_internal) continue;
         nl_list_add(command->arena, &names, (void *)(uintptr_t)row->name);
         nl_str aliases = nl_str_from(row->aliases), alias;

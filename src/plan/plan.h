@@ -26,6 +26,16 @@ typedef struct nl_resolved_relation {
     uint32_t name_count;
 } nl_resolved_relation;
 
+/* What find_function answers: a function written in SQL. */
+typedef struct nl_sql_function {
+    const struct nl_ast_create_function *function; /* NULL: there is none of that name */
+    nl_str text;                                   /* its statement, for contexts      */
+    nl_str full_name;
+    bool is_temporary;
+    const nl_str *namespace_parts;                 /* catalog and namespace of unqualified names in it */
+    uint32_t namespace_count;
+} nl_sql_function;
+
 /* What the analyzer asks of the outside (session, catalogs, files); command fills it in. */
 typedef struct nl_resolver nl_resolver;
 struct nl_resolver {
@@ -35,6 +45,9 @@ struct nl_resolver {
                                const nl_str *in_namespace, uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found);
     /* Session variables (DECLARE); *is_found false when there is none. */
     nl_status (*find_variable)(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, bool *is_found);
+    /* Functions of CREATE FUNCTION; may be NULL. in_namespace as in find_relation. */
+    nl_status (*find_function)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
+                               nl_arena *arena, nl_sql_function *found);
 };
 
 typedef struct nl_plan_context {

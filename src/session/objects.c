@@ -1,4 +1,4 @@
-/* session/objects.c - temporary views and session variables: small arrays of entries with an arena each. */
+/* session/objects.c - temporary views, session variables and functions: small arrays of entries with an arena each. */
 #include "session/session_private.h"
 
 #include <stdlib.h>
@@ -144,4 +144,58 @@ bool nl_session_drop_variable(nl_session *session, nl_str name)
     session->variable_count--;
     memmove(&session->variables[at], &session->variables[at + 1], (session->variable_count - at) * sizeof(*session->variables));
     return true;
+}
+
+static uint32_t find_function(const nl_session *session, nl_str name, bool is_temporary)
+{
+    for (uint32_t i = 0; i < session->function_count; i++)
+        if (session->functions[i].function.is_temporary == is_temporary && nl_str_equal_nocase(session->functions[i].function.name, name)) return i;
+    return UINT32_MAX;
+}
+
+nl_status nl_session_put_function(nl_session *session, const nl_session_function *function)
+{
+    uint32_t at = find_function(session, function->name, function->is_temporary);
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_function_entry entry = {.arena = arena, .function = *function};
+    entry.function.name = nl_arena_str(arena, function->name);
+    entry.function.text = nl_arena_str(arena, function->text);
+    entry.function.catalog = nl_arena_str(arena, function->catalog);
+    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, function->namespace_count + 1);
+    for (uint32_t i = 0; i < function->namespace_count; i++) parts[i] = nl_arena_str(arena, function->namespace_parts[i]);
+    entry.function.namespace_parts = parts;
+    if (at == UINT32_MAX) {
+        nl_function_entry *functions = realloc(session->functions, (session->function_count + 1) * sizeof(*functions));
+        if (!functions) {
+            nl_arena_free(arena);
+            return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*functions)), NL_P("receivedBytes", "0"));
+        }
+        session->functions = functions;
+        at = session->function_count++;
+    } else {
+        nl_arena_free(session->functions[at].arena);
+    }
+    session->functions[at] = entry;
+    return NULL;
+}
+
+const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary)
+{
+    const uint32_t at = find_function(session, name, is_temporary);
+    return at == UINT32_MAX ? NULL : &session->functions[at].function;
+}
+
+bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary)
+{
+    const uint32_t at = find_function(session, name, is_temporary);
+    if (at == UINT32_MAX) return false;
+    nl_arena_free(session->functions[at].arena);
+    session->function_count--;
+    memmove(&session->functions[at], &session->functions[at + 1], (session->function_count - at) * sizeof(*session->functions));
+    return true;
+}
+
+const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i)
+{
+    return i < session->function_count ? &session->functions[i].function : NULL;
 }

@@ -131,6 +131,8 @@ void nl_session_free(nl_session *session)
     free(session->catalogs);
     free(session->views);
     free(session->variables);
+    for (uint32_t i = 0; i < session->function_count; i++) nl_arena_free(session->functions[i].arena);
+    free(session->functions);
     nl_conf_map_fini(&session->confs);
     nl_conf_map_fini(&session->initial_confs);
     if (session->pool) nl_pool_free(session->pool);

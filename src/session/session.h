@@ -88,6 +88,21 @@ const nl_value *nl_session_find_variable(const nl_session *session, nl_str name)
 const nl_value *nl_session_variable_default(const nl_session *session, nl_str name); /* NULL: no such variable */
 bool nl_session_drop_variable(nl_session *session, nl_str name);
 
+/* Functions written in SQL (CREATE FUNCTION … RETURN …): the statement's text, and where its names belong. */
+typedef struct nl_session_function {
+    nl_str name; /* a temporary one's own name, else the full one ("spark_catalog.default.f") */
+    bool is_temporary;
+    nl_str text;
+    nl_str catalog; /* in force when it was made */
+    const nl_str *namespace_parts;
+    uint32_t namespace_count;
+} nl_session_function;
+/* Copies everything; takes the place of one that is there. */
+NL_MUST_USE nl_status nl_session_put_function(nl_session *session, const nl_session_function *function);
+const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary); /* any case; or NULL */
+bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary);
+const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i); /* NULL past the end */
+
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);
 nl_pool *nl_session_pool(nl_session *session);

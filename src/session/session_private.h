@@ -28,6 +28,11 @@ typedef struct nl_variable_entry {
     nl_value default_value;
 } nl_variable_entry;
 
+typedef struct nl_function_entry {
+    nl_arena *arena; /* owned: everything of the function */
+    nl_session_function function;
+} nl_function_entry;
+
 struct nl_session {
     nl_conf_map confs;
     nl_conf_map initial_confs; /* what RESET goes back to */
@@ -50,6 +55,8 @@ struct nl_session {
     uint32_t view_count;
     nl_variable_entry *variables;
     uint32_t variable_count;
+    nl_function_entry *functions;
+    uint32_t function_count;
 };
 
 /* Like nl_session_set, for static keys too: start-up. */

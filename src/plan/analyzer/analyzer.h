@@ -21,6 +21,12 @@ typedef struct nl_an_cte {
     uint32_t use_count;
 } nl_an_cte;
 
+/* The functions written in SQL whose bodies enclose this place: none may call itself. */
+typedef struct nl_active_function {
+    const struct nl_active_function *outer;
+    nl_str full_name;
+} nl_active_function;
+
 typedef struct nl_env {
     nl_plan_context *context;
     nl_str text;                   /* of the statement, or of the view being expanded */
@@ -28,6 +34,7 @@ typedef struct nl_env {
     uint32_t namespace_count;
     nl_an_cte *ctes;
     uint32_t view_depth;
+    const nl_active_function *functions;
     const nl_logical *pipe_input;  /* what NL_AST_RELATION_PIPE stands for */
 } nl_env;
 
@@ -96,6 +103,15 @@ typedef enum nl_clause {
     NL_CLAUSE_OTHER
 } nl_clause;
 
+/* The parameters of a function written in SQL, with what a call gives them. */
+typedef struct nl_parameters {
+    nl_str function;
+    const nl_str *names;
+    const nl_expr *const *values;
+    uint32_t count;
+    bool is_relation; /* a table function: its body is a query beside the caller's FROM, not inside an expression */
+} nl_parameters;
+
 #define NL_SCOPE_SETS 3
 
 /* What an expression can see. Sets are tried in order, then lateral aliases, then the enclosing scope. */
@@ -111,6 +127,7 @@ struct nl_scope {
     nl_str misplaced_alias;           /* out: a lateral alias inside an aggregate or window function */
     uint32_t level;                   /* out: highest level of the lateral aliases met, plus one; 0: none */
     const nl_lambda_frame *lambda;
+    const nl_parameters *parameters; /* of the SQL function whose body this is; or NULL */
     const nl_ast_named_windows *windows;
     const nl_ast_named_windows *more_windows; /* of the query's organization */
     uint32_t aggregate_depth;         /* inside an aggregate function's arguments */
@@ -220,6 +237,15 @@ void nl_plan_outer_columns(nl_arena *arena, const nl_logical *plan, nl_list *fou
 bool nl_types_mix_strings(const nl_type *a, const nl_type *b);
 /* The common type without making strings into other types, as VALUES and UNPIVOT want it; NULL: there is none. */
 const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_type *b);
+
+/* ---- functions written in SQL (sql_function.c) ---- */
+NL_MUST_USE nl_status nl_find_sql_function(nl_scope *scope, const nl_str *parts, uint32_t part_count, nl_sql_function *found);
+NL_MUST_USE nl_status nl_resolve_sql_call(nl_scope *scope, const nl_ast_expr *ast, const nl_sql_function *found, const nl_str *parts,
+                                          uint32_t part_count, const nl_expr **result);
+NL_MUST_USE nl_status nl_analyze_sql_table_function(nl_scope *scope, const nl_ast_relation *relation, const nl_sql_function *found,
+                                                    const nl_str *parts, uint32_t part_count, const nl_logical **plan);
+/* A parameter by name, or f.name; *result NULL: there is none. *used: how many parts of the name it took. */
+NL_MUST_USE nl_status nl_find_parameter(nl_scope *scope, const nl_str *parts, uint32_t part_count, uint32_t *used, const nl_expr **result);
 
 /* ---- SELECT (items.c, group.c, select.c, order.c) ---- */
 void nl_items_add(nl_arena *arena, nl_items *items, nl_item item);

@@ -5,7 +5,10 @@ typedef struct call {
     nl_scope *scope;
     const nl_ast_expr *ast;
     nl_str name;
+    const nl_str *parts;
+    uint32_t part_count;
     const nl_function_row *row; /* the name's first row, or NULL */
+    nl_sql_function sql;        /* when there is no row */
     const nl_expr **args;
     uint32_t arg_count;
     bool ignore_nulls;
@@ -28,7 +31,10 @@ static nl_status function_name(call *c)
     const bool is_builtin = count == 1 || nl_str_is_nocase(parts[count - 2], "builtin") || nl_str_is_nocase(parts[count - 2], "session");
     const nl_function_row *const *rows = NULL;
     if (is_builtin && nl_function_find(c->name, &rows)) c->row = rows[0];
-    if (is_builtin) return NULL;
+    c->parts = parts;
+    c->part_count = count;
+    if (!c->row) NL_TRY(nl_find_sql_function(c->scope, parts, count, &c->sql));
+    if (is_builtin || c->sql.function) return NULL;
     return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_names(arena, parts, count)),
                     NL_P("searchPath", "[`system`.`builtin`, `system`.`session`]"));
 }
@@ -439,6 +445,7 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
         for (uint32_t i = 0; i < ast->call.args.count; i++) fields[i] = ast->call.args.items[i].value;
         return nl_resolve_struct(scope, fields, ast->call.args.count, false, result);
     }
+    if (c.sql.function) return nl_resolve_sql_call(scope, ast, &c.sql, c.parts, c.part_count, result);
     /* rows that only the analyzer calls are no functions of SQL */
     const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN);
     if (is_unknown) return nl_raise_unknown_function(scope, c.name);

@@ -242,6 +242,14 @@ static nl_status find_variable(nl_scope *scope, const nl_str *parts, uint32_t pa
     return NULL;
 }
 
+static nl_status find_parameter(nl_scope *scope, const nl_str *parts, uint32_t part_count, const nl_expr **result)
+{
+    uint32_t used = 0;
+    const nl_expr *value = NULL;
+    NL_TRY(nl_find_parameter(scope, parts, part_count, &used, &value));
+    return value ? extract_fields(scope, value, parts + used, part_count - used, result) : NULL;
+}
+
 nl_status nl_raise_unresolved(const nl_scope *scope, const nl_str *parts, uint32_t part_count)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -261,6 +269,7 @@ nl_status nl_resolve_name(nl_scope *scope, const nl_str *parts, uint32_t part_co
     if (!found) NL_TRY(find_alias(scope, parts, part_count, &found));
     if (!found) NL_TRY(find_keyword_function(scope, parts, part_count, &found));
     if (!found && scope->outer) NL_TRY(find_in_sets(scope->outer, parts, part_count, true, &found));
+    if (!found) NL_TRY(find_parameter(scope, parts, part_count, &found));
     if (!found) NL_TRY(find_variable(scope, parts, part_count, &found));
     if (!found) return nl_raise_unresolved(scope, parts, part_count);
     *result = nl_expr_with_span(nl_scope_arena(scope), found, nl_span_of(range));

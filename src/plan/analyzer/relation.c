@@ -83,6 +83,7 @@ static nl_status analyze_view(nl_env *env, const nl_resolved_relation *found, nl
         .namespace_parts = found->view_namespace,
         .namespace_count = found->view_namespace_count,
         .view_depth = env->view_depth + 1,
+        .functions = env->functions,
     };
     const nl_logical *body = NULL;
     NL_TRY(nl_analyze_query_in(&inner, NULL, found->view, &body));

@@ -64,6 +64,9 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
     if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);
+    nl_sql_function found = {0};
+    if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
+    if (found.function) return nl_analyze_sql_table_function(scope, relation, &found, parts, count, plan);
     return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
 }
 

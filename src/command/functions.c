@@ -1,0 +1,137 @@
+/* command/functions.c - CREATE FUNCTION and DROP FUNCTION of functions written in SQL. They live as long as the session. */
+#include "command/command_private.h"
+
+static nl_str quoted(nl_command *command, const nl_str *parts, uint32_t count)
+{
+    return nl_command_quoted(command, parts, count);
+}
+
+/* A temporary function's name is one part; a permanent one is kept under its full name. */
+static nl_status stored_name(nl_command *command, const nl_str *parts, uint32_t count, bool is_temporary, nl_str *name)
+{
+    *name = parts[count - 1];
+    if (is_temporary) return NULL;
+    nl_session_name resolved;
+    NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &resolved));
+    if (!nl_str_is(resolved.catalog_name, "local") && !nl_str_is(resolved.catalog_name, "spark_catalog"))
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1184, NL_P_STR("plugin", resolved.catalog_name), NL_P("ability", "CREATE FUNCTION"));
+    *name = nl_command_dotted_name(command, &resolved);
+    return NULL;
+}
+
+static nl_status check_parameters(nl_command *command, const nl_ast_create_function *create, const nl_column **columns)
+{
+    const uint32_t count = create->parameters.count;
+    const nl_ast_ident function = create->name.parts[create->name.count - 1];
+    nl_column *list = NL_NEW_ARRAY(command->arena, nl_column, count + 1);
+    nl_str *qualifier = NL_NEW_ARRAY(command->arena, nl_str, 1);
+    qualifier[0] = function.text;
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_ast_column_definition *parameter = &create->parameters.items[i];
+        if (parameter->is_not_null)
+            return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", parameter->name.text));
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(parameter->name.text, create->parameters.items[j].name.text))
+                return NL_RAISE(DUPLICATE_ROUTINE_PARAMETER_NAMES, NL_P_STR("routineName", function.text),
+                                NL_P_STR("names", quoted(command, &parameter->name.text, 1)));
+        if (i > 0 && create->parameters.items[i - 1].default_value && !parameter->default_value)
+            return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_A_VALID_DEFAULT_PARAMETER_POSITION, NL_P_STR("functionName", function.text),
+                            NL_P_STR("parameterName", create->parameters.items[i - 1].name.text), NL_P_STR("nextParameterName", parameter->name.text));
+        list[i] = (nl_column){.id = nl_plan_new_id(&command->context), .name = parameter->name.text, .is_nullable = true, .qualifier = qualifier,
+                              .qualifier_count = 1};
+        NL_TRY(nl_ast_type_to_type(command->arena, parameter->type, &list[i].type));
+    }
+    *columns = list;
+    return NULL;
+}
+
+static bool find_complex(void *context, const nl_expr *expr)
+{
+    if (expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW) *(bool *)context = true;
+    return true;
+}
+
+/* The body is analyzed over its parameters, so that what it lacks is said now. */
+static nl_status check_body(nl_command *command, const nl_ast_create_function *create)
+{
+    const nl_column *columns = NULL;
+    const nl_expr *body = NULL;
+    const nl_type *type = NULL;
+    bool is_complex = false;
+    NL_TRY(check_parameters(command, create, &columns));
+    if (create->is_table && !create->body_query)
+        return NL_RAISE(USER_DEFINED_FUNCTIONS__SQL_TABLE_UDF_BODY_MUST_BE_A_QUERY, NL_P_STR("name", create->name.parts[create->name.count - 1].text));
+    if (create->is_table) return NULL; /* its parameters are seen from inside a query: a call says what is wrong */
+    if (create->returns) NL_TRY(nl_ast_type_to_type(command->arena, create->returns, &type));
+    if (!create->body_expr) return NULL;
+    NL_TRY(nl_analyze_expr(&command->context, create->body_expr, columns, create->parameters.count, &body));
+    nl_expr_walk(body, find_complex, &is_complex);
+    if (is_complex) return NL_RAISE(USER_DEFINED_FUNCTIONS__CANNOT_CONTAIN_COMPLEX_FUNCTIONS, NL_P_STR("queryText", create->body_text));
+    return NULL;
+}
+
+nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_create_function *create = statement->create_function;
+    const nl_str *parts;
+    uint32_t count;
+    nl_session_function function = {.is_temporary = create->is_temporary, .text = command->text};
+    NL_TRY(nl_command_name(command, &create->name, &parts, &count));
+    if (create->class_name.data)
+        return NL_RAISE(CANNOT_LOAD_FUNCTION_CLASS, NL_P_STR("className", create->class_name), NL_P_STR("functionName", quoted(command, parts, count)));
+    NL_TRY(stored_name(command, parts, count, create->is_temporary, &function.name));
+    const bool exists = nl_session_find_function(command->session, function.name, create->is_temporary) != NULL;
+    if (exists && create->is_if_not_exists) return NULL;
+    if (exists && !create->is_replace)
+        return NL_RAISE(ROUTINE_ALREADY_EXISTS, NL_P("newRoutineType", "routine"), NL_P("existingRoutineType", "routine"),
+                        NL_P_STR("routineName", quoted(command, parts, count)));
+    NL_TRY(check_body(command, create));
+    function.catalog = nl_session_current_catalog(command->session);
+    nl_session_current_namespace(command->session, &function.namespace_parts, &function.namespace_count);
+    return nl_session_put_function(command->session, &function);
+}
+
+nl_status nl_drop_function(nl_command *command, const nl_ast_drop *drop)
+{
+    const nl_str *parts;
+    uint32_t count;
+    nl_str name;
+    const nl_function_row *const *rows = NULL;
+    NL_TRY(nl_command_name(command, &drop->name, &parts, &count));
+    const bool is_builtin = count == 1 && nl_function_find(parts[0], &rows) > 0;
+    if (drop->is_temporary && is_builtin) return NL_RAISE(_LEGACY_ERROR_TEMP_1255, NL_P_STR("functionName", parts[0]));
+    if (is_builtin && !drop->is_if_exists)
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1017, NL_P_STR("name", parts[0]), NL_P("cmd", "DROP FUNCTION"), NL_P("hintStr", ""));
+    if (drop->is_temporary) {
+        if (nl_session_drop_function(command->session, parts[count - 1], true) || drop->is_if_exists) return NULL;
+        return NL_RAISE(ROUTINE_NOT_FOUND, NL_P_STR("routineName", quoted(command, parts, count)));
+    }
+    nl_session_name resolved;
+    NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &resolved));
+    name = nl_command_dotted_name(command, &resolved);
+    if (nl_session_drop_function(command->session, name, false) || drop->is_if_exists) return NULL;
+    return nl_command_raise_routine(command, parts, count, drop->name.range);
+}
+
+nl_status nl_command_raise_routine(nl_command *command, const nl_str *parts, uint32_t count, nl_ast_range range)
+{
+    const nl_str *current;
+    uint32_t current_count;
+    nl_session_current_namespace(command->session, &current, &current_count);
+    const nl_session_name scope = {.catalog_name = nl_session_current_catalog(command->session),
+                                   .identifier = {.namespace_parts = current, .namespace_count = current_count}};
+    const nl_str path = nl_arena_f(command->arena, "[`system`.`builtin`, `system`.`session`, " NL_STR_FMT "]", NL_STR_ARG(nl_command_quoted_name(command, &scope)));
+    return nl_command_at(command, NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", quoted(command, parts, count)), NL_P_STR("searchPath", path)), range);
+}
+
+const nl_session_function *nl_command_find_function(nl_command *command, const nl_str *parts, uint32_t count)
+{
+    const bool is_session = count == 1 || (count == 2 && nl_str_is_nocase(parts[0], "session"));
+    const nl_session_function *found = is_session ? nl_session_find_function(command->session, parts[count - 1], true) : NULL;
+    if (found) return found;
+    nl_session_name name;
+    nl_error *error = nl_session_resolve(command->session, parts, count, command->arena, &name);
+    if (!error) return nl_session_find_function(command->session, nl_command_dotted_name(command, &name), false);
+    nl_error_free(error);
+    return NULL;
+}

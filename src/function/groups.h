@@ -24,6 +24,8 @@
     G(lambda)                 \
     G(array)                  \
     G(misc)                   \
+    G(random)                 \
+    G(sentences)              \
     G(encoding)               \
     G(charset)                \
     G(aes)                    \

@@ -1,10 +1,10 @@
-/* scalar/misc.c - typeof, version and other facts of the session, uuid, rand, raise_error, assert_true, bitmaps. */
-#include <math.h>
+/* scalar/misc.c - typeof, version and other facts of the session, uuid, raise_error, assert_true, bitmaps. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "function/groups.h"
+#include "function/scalar/random.h"
 
 /* --- facts of the session --- */
 
@@ -76,113 +76,19 @@ static nl_status bind_assert(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
-/* --- random numbers: Spark's XORShiftRandom, seeded per partition --- */
-
-typedef struct random_state {
-    int64_t seed;
-    double next_gaussian;
-    bool has_gaussian;
-} random_state;
-
-static int64_t hash_seed(int64_t seed)
-{
-    uint8_t bytes[8];
-    for (uint32_t i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)seed >> (8 * (7 - i)));
-    uint32_t low = nl_murmur3_32(bytes, 8, 0x3c074a61u); /* scala.util.hashing.MurmurHash3.arraySeed */
-    uint32_t high = nl_murmur3_32(bytes, 8, low);
-    return (int64_t)((uint64_t)high << 32 | low);
-}
-
-static uint32_t next_bits(random_state *state, uint32_t bits)
-{
-    uint64_t next = (uint64_t)state->seed;
-    next ^= next << 21;
-    next ^= next >> 35;
-    next ^= next << 4;
-    state->seed = (int64_t)next;
-    return (uint32_t)(next & ((1ull << bits) - 1));
-}
-
-static double next_double(random_state *state)
-{
-    uint64_t high = (uint64_t)next_bits(state, 26) << 27;
-    return (double)(high + next_bits(state, 27)) * 0x1p-53;
-}
-
-/* Marsaglia's polar method, as java.util.Random documents it. */
-static double next_gaussian(random_state *state)
-{
-    if (state->has_gaussian) {
-        state->has_gaussian = false;
-        return state->next_gaussian;
-    }
-    double a;
-    double b;
-    double size;
-    do {
-        a = 2 * next_double(state) - 1;
-        b = 2 * next_double(state) - 1;
-        size = a * a + b * b;
-    } while (size >= 1 || size == 0);
-    double factor = sqrt(-2 * log(size) / size);
-    state->next_gaussian = b * factor;
-    state->has_gaussian = true;
-    return a * factor;
-}
-
-static nl_status make_random(const nl_bound_function *function, uint32_t worker, void **state)
-{
-    const int64_t *seed = function->state;
-    random_state *made = calloc(1, sizeof *made);
-    if (made == NULL) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P_INT("receivedBytes", 0));
-    made->seed = hash_seed(*seed + worker);
-    *state = made;
-    return NULL;
-}
-
-static nl_status random_kernel(NL_KERNEL_PARAMETERS)
-{
-    nl_output output;
-    random_state *state = eval->worker_state;
-    random_state fallback = {0};
-    if (state == NULL) {
-        fallback.seed = hash_seed(*(const int64_t *)function->state + eval->worker);
-        state = &fallback;
-    }
-    NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
-    bool is_normal = strcmp(function->row->name, "randn") == 0;
-    NL_EACH_SELECTED(row) ((double *)output.values)[row] = is_normal ? next_gaussian(state) : next_double(state);
-    return NULL;
-}
-
-static nl_status bind_random(nl_bind *bind, nl_bound_function *bound)
-{
-    int64_t *seed = NL_NEW(bind->arena, int64_t);
-    *seed = (int64_t)nl_hash_u64((uint64_t)nl_now_micros() ^ (uint64_t)(uintptr_t)seed);
-    if (bind->argument_count > 0) {
-        if (bind->constants[0] == NULL) return nl_bind_not_foldable(bind, 0, "`seed`");
-        *seed = bind->constants[0]->is_null ? 0 : bind->constants[0]->integer;
-    }
-    bound->state = seed;
-    bound->is_deterministic = false;
-    return NULL;
-}
+/* --- uuid --- */
 
 static nl_status uuid_kernel(NL_KERNEL_PARAMETERS)
 {
     nl_output output;
-    random_state *state = eval->worker_state;
-    random_state fallback = {0};
-    if (state == NULL) {
-        fallback.seed = hash_seed(*(const int64_t *)function->state + eval->worker);
-        state = &fallback;
-    }
+    nl_random fallback;
+    nl_random *state = nl_random_of(function, eval, &fallback);
     NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
     NL_EACH_SELECTED(row)
     {
         char text[40];
-        uint64_t high = (uint64_t)next_bits(state, 32) << 32 | next_bits(state, 32);
-        uint64_t low = (uint64_t)next_bits(state, 32) << 32 | next_bits(state, 32);
+        uint64_t high = (uint64_t)nl_random_bits(state, 32) << 32 | nl_random_bits(state, 32);
+        uint64_t low = (uint64_t)nl_random_bits(state, 32) << 32 | nl_random_bits(state, 32);
         high = (high & ~0xF000ull) | 0x4000ull;                    /* version 4 */
         low = (low & 0x3FFFFFFFFFFFFFFFull) | 0x8000000000000000ull; /* RFC 4122's variant */
         int size = snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xFFFF),
@@ -248,7 +154,7 @@ NL_STRING_TO_VALUE_KERNEL(bitmap_count_kernel, int64_t, count_bits)
 #define MISC .kind = NL_FUNCTION_SCALAR, .group = "misc"
 #define FACT MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "() -> string", .kernel = fact_kernel
 #define RANDOM(types) .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = types, \
-    .make_worker_state = make_random, .free_worker_state = free, .bind = bind_random
+    .make_worker_state = nl_random_make, .free_worker_state = free, .bind = nl_random_bind
 
 static const nl_function_row rows[] = {
     {.name = "typeof", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(any) -> string", .bind = bind_typeof, .kernel = typeof_kernel, .since = "3.0.0",
@@ -261,10 +167,6 @@ static const nl_function_row rows[] = {
      .doc = "An error with this text, in each row it is evaluated for.", .examples = {{"CASE WHEN true THEN 1 ELSE raise_error('never') END", "1"}}},
     {.name = "assert_true", MISC, .nulls = NL_NULL_SEEN, .can_fail = true, .signature = "(boolean [, string]) -> void", .bind = bind_assert, .kernel = assert_kernel, .since = "2.0.0",
      .doc = "An error unless the condition is true; otherwise NULL.", .examples = {{"assert_true(0 < 1)", "NULL"}}},
-    {.name = "rand", .aliases = "random", .group = "math", RANDOM("([bigint]) -> double"), .kernel = random_kernel, .since = "1.5.0",
-     .doc = "Random numbers of [0, 1); the same ones for the same seed.", .examples = {{"rand(0) < 1", "true"}}},
-    {.name = "randn", .group = "math", RANDOM("([bigint]) -> double"), .kernel = random_kernel, .since = "1.5.0",
-     .doc = "Random numbers of the standard normal distribution.", .examples = {{"randn(0) IS NOT NULL", "true"}}},
     {.name = "uuid", .group = "misc", RANDOM("() -> string"), .kernel = uuid_kernel, .since = "2.3.0", .doc = "A random UUID.", .examples = {{"length(uuid())", "36"}}},
     {.name = "monotonically_increasing_id", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = "() -> bigint",
      .make_worker_state = make_counter, .free_worker_state = free, .kernel = counter_kernel, .since = "1.4.0",

@@ -7,8 +7,24 @@ static nl_str argument_text(const nl_bind *bind, uint32_t i)
     return nl_expr_pretty_str(bind->arena, args[i]);
 }
 
+/* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
+static bool is_missing(nl_str name)
+{
+    static const char *const names[] = {
+        "collate",        "collation",      "collations",       "from_avro",       "from_protobuf",         "from_xml",
+        "java_method",    "reflect",        "try_reflect",      "schema_of_avro",  "schema_of_xml",         "to_avro",
+        "to_protobuf",    "to_xml",         "xpath",            "xpath_boolean",   "xpath_double",          "xpath_float",
+        "xpath_int",      "xpath_long",     "xpath_number",     "xpath_short",     "xpath_string",          "parse_json",
+        "try_parse_json", "is_variant_null", "variant_get",     "try_variant_get", "schema_of_variant",     "schema_of_variant_agg",
+        "to_variant_object", "variant_explode", "variant_explode_outer"};
+    for (size_t i = 0; i < NL_COUNT(names); i++)
+        if (nl_str_is_nocase(name, names[i])) return true;
+    return false;
+}
+
 nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
 {
+    if (is_missing(name)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The function " NL_STR_FMT " of Spark is not supported.", NL_STR_ARG(name));
     const nl_eval_confs *confs = nl_scope_confs(scope);
     nl_arena *arena = nl_scope_arena(scope);
     nl_str parts[8];

@@ -102,6 +102,7 @@ static const printed_call printed_calls[] = {
     {"try_aes_decrypt", 2, "try_aes_decrypt(\1, \1, GCM, DEFAULT, )", NULL},
     {"try_aes_decrypt", 3, "try_aes_decrypt(\1, \1, \1, DEFAULT, )", NULL},
     {"try_aes_decrypt", 4, "try_aes_decrypt(\1, \1, \1, \1, )", NULL},
+    {"shuffle", 2, "shuffle(\1)", NULL},
     {"months_between", 2, "months_between(\1, \1, true)", NULL},
     {"make_interval", 0, "make_interval(0, 0, 0, 0, 0, 0, 0.000000)", NULL},
     {"make_interval", 1, "make_interval(\1, 0, 0, 0, 0, 0, 0.000000)", NULL},

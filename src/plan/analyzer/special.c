@@ -182,7 +182,8 @@ typedef enum special {
     SPECIAL_NOT,
     SPECIAL_AND,
     SPECIAL_OR,
-    SPECIAL_EQUAL_NULL
+    SPECIAL_EQUAL_NULL,
+    SPECIAL_INPUT_FILE
 } special;
 
 static bool find_special(nl_str name, uint32_t count, special *which)
@@ -199,7 +200,9 @@ static bool find_special(nl_str name, uint32_t count, special *which)
                  {"between", 3, 3, SPECIAL_BETWEEN},           {"decode", 3, INT32_MAX, SPECIAL_DECODE},
                  {"when", 2, INT32_MAX, SPECIAL_WHEN},         {"not", 1, 1, SPECIAL_NOT},
                  {"equal_null", 2, 2, SPECIAL_EQUAL_NULL},     {"!", 1, 1, SPECIAL_NOT},
-                 {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR}};
+                 {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR},
+                 {"input_file_name", 0, 0, SPECIAL_INPUT_FILE}, {"input_file_block_start", 0, 0, SPECIAL_INPUT_FILE},
+                 {"input_file_block_length", 0, 0, SPECIAL_INPUT_FILE}};
     for (size_t i = 0; i < NL_COUNT(names); i++) {
         if (!nl_str_is_nocase(name, names[i].name)) continue;
         *which = names[i].which;
@@ -225,6 +228,17 @@ static nl_status make_connected(nl_scope *scope, bool is_and, nl_str name, const
     const nl_expr *sides[2] = {0};
     for (uint32_t i = 0; i < 2; i++) NL_TRY(check_condition(scope, shown, args[i], i, true, &sides[i]));
     *result = is_and ? nl_expr_and(arena, sides[0], sides[1]) : nl_expr_or(arena, sides[0], sides[1]);
+    return NULL;
+}
+
+/* Where no file is read, Spark says so with these constants. */
+static nl_status make_input_file(nl_scope *scope, nl_str name, const nl_expr **result)
+{
+    if (scope->set_count && scope->sets[0].count)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, NL_STR_FMT "() is not supported over tables. Iceberg tables have the columns _file and _pos.", NL_STR_ARG(name));
+    const nl_value path = nl_value_string(NL_STR(""));
+    const nl_value place = nl_value_int(nl_type_bigint(), -1);
+    *result = nl_expr_literal(nl_scope_arena(scope), nl_str_is_nocase(name, "input_file_name") ? &path : &place);
     return NULL;
 }
 
@@ -260,6 +274,8 @@ static nl_status make_special(nl_scope *scope, special which, nl_str name, const
     case SPECIAL_AND:
     case SPECIAL_OR:
         return make_connected(scope, which == SPECIAL_AND, name, args, result);
+    case SPECIAL_INPUT_FILE:
+        return make_input_file(scope, name, result);
     case SPECIAL_EQUAL_NULL:
         return nl_call_function(scope, NL_STR("<=>"), args, count, result);
     }

@@ -53,6 +53,41 @@ static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_ar
     return NULL;
 }
 
+/* Every keyword, and whether it is reserved: as Spark's default dialect has it, none is. */
+static nl_status analyze_keywords(nl_scope *scope, const nl_ast_arguments *args, const nl_logical **plan)
+{
+    static const char *const words[] = {
+#define X(token, text, place, ansi) text,
+#define ALIAS(token, text, place, ansi)
+#include "sql/keywords.def"
+#undef X
+#undef ALIAS
+    };
+    nl_arena *arena = nl_scope_arena(scope);
+    if (args->count)
+        return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`sql_keywords`"), NL_P("expectedNum", "0"),
+                        NL_P_INT("actualNum", args->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+    const nl_field fields[] = {{.name = NL_STR("keyword"), .type = nl_type_string()}, {.name = NL_STR("reserved"), .type = nl_type_boolean()}};
+    const nl_type *row_type = nl_type_struct(arena, fields, 2);
+    nl_value all = {.type = nl_type_array(arena, row_type, false)};
+    nl_value *rows = NL_NEW_ARRAY(arena, nl_value, NL_COUNT(words));
+    for (size_t i = 0; i < NL_COUNT(words); i++) {
+        if (strcmp(words[i], "RLIKE") == 0 || strcmp(words[i], "TEMPORARY") == 0) continue; /* Spark forgets those with a synonym */
+        nl_value *cells = NL_NEW_ARRAY(arena, nl_value, 2);
+        cells[0] = nl_value_string(nl_str_from(words[i]));
+        cells[1] = nl_value_boolean(false);
+        rows[all.list.count] = (nl_value){.type = row_type};
+        rows[all.list.count].list.items = cells;
+        rows[all.list.count++].list.count = 2;
+    }
+    all.list.items = rows;
+    const nl_expr *const literal = nl_expr_literal(arena, &all);
+    nl_select_generator generator = {0};
+    NL_TRY(nl_make_generator(scope, NL_STR("inline"), &literal, 1, &generator));
+    *plan = nl_generator_plan(arena, &generator, nl_logical_one_row(arena));
+    return NULL;
+}
+
 static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relation, const nl_logical **plan)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -61,6 +96,7 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     NL_TRY(nl_name_parts(scope, &relation->function.name, &parts, &count));
     const nl_str name = parts[count - 1];
     if (nl_str_is_nocase(name, "range")) return analyze_range(scope, &relation->function.args, plan);
+    if (nl_str_is_nocase(name, "sql_keywords")) return analyze_keywords(scope, &relation->function.args, plan);
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
     if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);

@@ -130,7 +130,7 @@ static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const
         is_held = nl_exec_hold(aggregate->exec, growth);
     }
     *held = is_held ? growth : 0;
-    if (aggregate->exec->worker_count > 1 && !aggregate->is_serial && table->group_count > LOCAL_GROUPS_MAX) {
+    if (aggregate->exec->worker_count > 1 && table->group_count > LOCAL_GROUPS_MAX) {
         nl_group_table_forget(table);
         worker->has_duplicates = true;
     }
@@ -423,7 +423,6 @@ static nl_status new_dedupe(nl_aggregate *aggregate, nl_agg_distinct *distinct, 
     dedupe->metric_node = NULL;
     dedupe->table_keys = dedupe->key_count = aggregate->table_keys + distinct->argument_count;
     dedupe->metric = aggregate->metric;
-    dedupe->is_serial = aggregate->is_serial;
     const nl_type **types = NL_NEW_ARRAY(exec->arena, const nl_type *, dedupe->table_keys);
     for (uint32_t i = 0; i < dedupe->table_keys; i++)
         types[i] = i < aggregate->table_keys ? key_types[i] : exprs[distinct->argument_first + i - aggregate->table_keys]->type;
@@ -496,33 +495,6 @@ static nl_status plan_outputs(plan_state *plan)
     return NULL;
 }
 
-/* Aggregates WITHIN GROUP see their rows in order: the input is sorted and one worker aggregates. */
-static nl_status build_input(nl_exec *exec, const nl_logical *node, bool *is_serial, nl_pipeline **pipeline)
-{
-    const nl_expr *ordered = NULL;
-    for (uint32_t i = 0; i < node->aggregate.aggregate_count; i++) {
-        const nl_expr *expr = node->aggregate.aggregates[i];
-        if (expr->within_group_count == 0) continue;
-        bool is_same = !ordered || ordered->within_group_count == expr->within_group_count;
-        for (uint32_t k = 0; ordered && is_same && k < expr->within_group_count; k++) {
-            const nl_sort_key *a = &ordered->within_group[k], *b = &expr->within_group[k];
-            is_same = nl_expr_equal(a->expr, b->expr) && a->is_descending == b->is_descending && a->nulls_first == b->nulls_first;
-        }
-        if (!is_same || expr->is_distinct)
-            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Aggregates WITHIN GROUP of different orders, or DISTINCT ones, in one SELECT are not supported.");
-        ordered = expr;
-    }
-    *is_serial = ordered != NULL;
-    if (!ordered) return nl_build(exec, node->children[0], pipeline);
-    nl_logical *sort = nl_logical_new(exec->arena, NL_PLAN_SORT, node->children, 1);
-    sort->columns = node->children[0]->columns;
-    sort->column_count = node->children[0]->column_count;
-    sort->sort.keys = ordered->within_group;
-    sort->sort.key_count = ordered->within_group_count;
-    sort->sort.is_global = true;
-    return nl_build_sort(exec, sort, INT64_MAX, pipeline);
-}
-
 static nl_status add_pipelines(nl_aggregate *aggregate, nl_pipeline *input)
 {
     nl_exec *exec = aggregate->exec;
@@ -551,8 +523,7 @@ nl_status nl_build_aggregate(nl_exec *exec, const nl_logical *node, nl_pipeline 
     nl_pipeline *input = NULL;
     nl_aggregate *aggregate = new_aggregate(exec, node);
     plan_state plan = {.aggregate = aggregate};
-    NL_TRY(build_input(exec, node, &aggregate->is_serial, &input));
-    input->is_serial = input->is_serial || aggregate->is_serial;
+    NL_TRY(nl_build(exec, node->children[0], &input));
     aggregate->has_sets = node->aggregate.grouping_sets != NULL;
     aggregate->key_count = node->aggregate.key_count;
     aggregate->table_keys = aggregate->key_count + aggregate->has_sets;

@@ -62,7 +62,6 @@ typedef struct nl_aggregate {
     nl_row_layout layout;
     const nl_type **spill_types; /* keys, partials */
     nl_agg_worker *workers;
-    bool is_serial;          /* order matters: one worker only */
 } nl_aggregate;
 
 /* aggregate.c: rows whose keys (table_keys owned vectors, encoded here) are given; updates the calls of distinct_set. */

@@ -460,7 +460,7 @@ static nl_status source_start(nl_source *self)
     }
     source->needs_merge = source->needs_merge || with_rows > 1;
     source->is_whole = !source->needs_merge && row_count <= SMALL_ROWS;
-    self->is_serial = source->is_whole || aggregate->is_serial;
+    self->is_serial = source->is_whole;
     return has_spilled && !self->exec->query->force_spill ? spill_rest(aggregate) : NULL; /* a test merges both kinds */
 }
 

@@ -36,6 +36,7 @@ static bool is_symbol(nl_str name)
 
 nl_str nl_bind_call_sql(const nl_bind *bind)
 {
+    if (bind->call_sql != NULL) return bind->call_sql(bind);
     nl_builder text;
     nl_builder_init(&text, ERROR_TEXT_MAX);
     if (is_symbol(bind->name) && bind->argument_count == 2) {
@@ -75,8 +76,7 @@ nl_str nl_quoted_name(const nl_bind *bind)
 
 const char *nl_ordinal(uint32_t i)
 {
-    static const char *const words[] = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
-                                        "ninth", "tenth"};
+    static const char *const words[] = {"first", "second", "third", "4th", "5th", "6th", "7th", "8th", "9th", "10th"};
     return i < NL_COUNT(words) ? words[i] : "later";
 }
 

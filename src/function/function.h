@@ -85,7 +85,8 @@ typedef struct nl_bind {                   /* what nl_function_bind hands to a r
     const bool *is_literal;                /* written as a literal (decimals with literal integers are narrower); NULL: constants are */
     const nl_lambda *const *lambdas;       /* or NULL entries                                               */
     nl_str (*argument_sql)(const struct nl_bind *bind, uint32_t i); /* pretty text of an argument, for error parameters */
-    const void *argument_sql_context;
+    nl_str (*call_sql)(const struct nl_bind *bind); /* pretty text of the call, default arguments included; or NULL */
+    const void *argument_sql_context;               /* of both */
     bool is_distinct, ignore_nulls;        /* aggregates, window functions                                  */
 } nl_bind;
 

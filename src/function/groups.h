@@ -43,6 +43,13 @@
     G(moments)                \
     G(logic_aggregates)       \
     G(collect)                \
+    G(join)                   \
+    G(percentile)             \
+    G(approx_percentile)      \
+    G(distinct)               \
+    G(histogram)              \
+    G(count_min)              \
+    G(bitmap)                 \
     G(ranking)
 
 #define G(name) extern const nl_function_group nl_functions_##name;

@@ -106,8 +106,6 @@ struct nl_expr {
             bool is_distinct;
             const nl_expr *filter;             /* or NULL */
             const nl_window_spec *window;      /* WINDOW */
-            const nl_sort_key *within_group;   /* listagg, percentile …; or NULL */
-            uint32_t within_group_count;
         };
         struct {                               /* SUBQUERY */
             nl_subquery_kind subquery_kind;

@@ -81,10 +81,8 @@ static nl_status map_parts(const rewrite *r, const nl_expr *expr, const nl_expr 
     bool is_changed = changed.children != expr->children;
     if (has_call_parts(expr)) {
         NL_TRY(rewrite_optional(r, expr->filter, &changed.filter));
-        NL_TRY(rewrite_keys(r, expr->within_group, expr->within_group_count, &changed.within_group));
         if (expr->window) NL_TRY(rewrite_window(r, expr->window, &changed.window));
-        is_changed = is_changed || changed.filter != expr->filter || changed.within_group != expr->within_group ||
-                     changed.window != expr->window;
+        is_changed = is_changed || changed.filter != expr->filter || changed.window != expr->window;
     }
     *result = expr;
     if (!is_changed) return NULL;
@@ -123,8 +121,6 @@ bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_exp
         if (!nl_expr_walk(expr->children[i], visit, context)) return false;
     if (!has_call_parts(expr)) return true;
     if (expr->filter && !nl_expr_walk(expr->filter, visit, context)) return false;
-    for (uint32_t i = 0; i < expr->within_group_count; i++)
-        if (!nl_expr_walk(expr->within_group[i].expr, visit, context)) return false;
     const nl_window_spec *spec = expr->window;
     if (!spec) return true;
     for (uint32_t i = 0; i < spec->partition_count; i++)
@@ -191,8 +187,7 @@ static bool node_equal(const nl_expr *a, const nl_expr *b)
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
         return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(a->filter, b->filter) &&
-               windows_equal(a->window, b->window) &&
-               keys_equal(a->within_group, a->within_group_count, b->within_group, b->within_group_count);
+               windows_equal(a->window, b->window);
     case NL_EXPR_SUBQUERY:
         return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
     case NL_EXPR_LAMBDA: /* variables have ids of their own: only a lambda shared by both trees is known to be equal */

@@ -97,11 +97,6 @@ static void append_aggregate(const nl_expr *expr, nl_builder *out)
     nl_append_f(out, "%s(%s", expr->call->row->name, expr->is_distinct ? "distinct " : "");
     append_children(expr, ", ", out);
     nl_append_char(out, ')');
-    if (expr->within_group_count) {
-        nl_append_c(out, " WITHIN GROUP (ORDER BY ");
-        append_keys(expr->within_group, expr->within_group_count, out);
-        nl_append_char(out, ')');
-    }
     if (expr->filter) {
         nl_append_c(out, " FILTER (WHERE ");
         nl_expr_append_text(expr->filter, out);

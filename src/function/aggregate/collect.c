@@ -1,8 +1,9 @@
-/* aggregate/collect.c - collect_list, collect_set, string_agg, mode: values kept as encoded rows, one after the other.
+/* aggregate/collect.c - collect_list, collect_set, mode: values kept as encoded rows, one after the other.
  *
  * collect_set and mode find a value by a small open-addressing table of (hash, offset) over those rows.
  */
 #include "base/hash.h"
+#include "function/aggregate/set_order.h"
 #include "function/aggregate/state.h"
 #include "function/groups.h"
 
@@ -15,7 +16,7 @@ typedef struct slot {
 } slot;
 
 typedef struct collected {
-    nl_agg_bytes rows;    /* encoded rows (lists, sets, mode), or joined text (string_agg) */
+    nl_agg_bytes rows;    /* encoded rows (lists, sets, mode) */
     nl_agg_bytes offsets; /* sets, mode: size_t per value */
     nl_agg_bytes counts;  /* mode: int64_t per value     */
     nl_agg_bytes slots;   /* slot[slot_count]            */
@@ -86,7 +87,17 @@ static nl_status intern(collected *s, nl_memory *memory, size_t start, uint32_t 
     return NULL;
 }
 
-/* -0.0 is 0.0 and every NaN the same NaN for sets. */
+static bool is_nan(const nl_vector *arg, uint32_t row)
+{
+    nl_physical physical = arg->type->physical;
+    if (physical != NL_PHYS_F32 && physical != NL_PHYS_F64) return false;
+    nl_reader reader;
+    nl_reader_init(&reader, arg);
+    double value = nl_physical_f64(physical, reader.values, nl_reader_index(&reader, row));
+    return value != value;
+}
+
+/* -0.0 is 0.0 and every NaN the same NaN. */
 static nl_status encode_normal(const nl_vector *arg, uint32_t row, nl_agg_bytes *bytes, nl_memory *memory)
 {
     size_t start = bytes->length;
@@ -149,7 +160,23 @@ NL_BUILT_RESULT(list, list_result)
 #define list_destroy collected_destroy
 NL_ENCODED_OPS(list);
 
-/* --- collect_set --- */
+/* --- collect_set: a NaN equals nothing, not even another NaN (Spark keeps a Scala set of boxed numbers) --- */
+
+static nl_status add_apart(collected *s, nl_memory *memory, size_t start)
+{
+    NL_TRY(nl_agg_bytes_append(&s->offsets, memory, &start, sizeof start));
+    s->count++;
+    return NULL;
+}
+
+static bool is_nan_row(const nl_type *type, const char *bytes)
+{
+    double value = 0;
+    if (bytes[0] || (type->physical != NL_PHYS_F32 && type->physical != NL_PHYS_F64)) return false;
+    float narrow;
+    memcpy(type->physical == NL_PHYS_F32 ? (void *)&narrow : (void *)&value, bytes + 1, nl_physical_size(type->physical));
+    return type->physical == NL_PHYS_F32 ? narrow != narrow : value != value;
+}
 
 static nl_status set_step(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, const nl_reader *readers,
                           uint32_t row, void *state)
@@ -161,7 +188,7 @@ static nl_status set_step(const nl_bound_function *function, nl_eval *eval, cons
     bool is_new;
     size_t start = s->rows.length;
     NL_TRY(encode_normal(&args[0], row, &s->rows, eval->memory));
-    return intern(s, eval->memory, start, &number, &is_new);
+    return is_nan(&args[0], row) ? add_apart(s, eval->memory, start) : intern(s, eval->memory, start, &number, &is_new);
 }
 NL_AGGREGATE_STEPS(set, 1, set_step)
 
@@ -178,26 +205,56 @@ static nl_status set_merge_one(const nl_bound_function *function, nl_eval *eval,
         size_t start = s->rows.length;
         size_t stop = nl_encoded_size(partial.data, offset, function->argument_types[0]);
         NL_TRY(nl_agg_bytes_append(&s->rows, eval->memory, partial.data + offset, stop - offset));
-        NL_TRY(intern(s, eval->memory, start, &number, &is_new));
+        if (is_nan_row(function->argument_types[0], partial.data + offset))
+            NL_TRY(add_apart(s, eval->memory, start));
+        else
+            NL_TRY(intern(s, eval->memory, start, &number, &is_new));
         offset = stop;
     }
     return NULL;
 }
 NL_ENCODED_PARTIALS(set, list_encode, set_merge_one)
+
+static nl_status set_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
+{
+    const collected *s = state;
+    const nl_type *type = function->argument_types[0];
+    nl_buffer *order = NULL;
+    if (!nl_has_set_order(type)) return list_result(function, eval, state, builder);
+    NL_TRY(nl_set_order(type, s->rows.data, (const size_t *)(const void *)s->offsets.data, s->count, eval->memory, &order));
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < s->count && status == NULL; i++) {
+        size_t offset = ((const size_t *)(const void *)s->offsets.data)[((const nl_set_place *)(const void *)order->data)[i].number];
+        status = nl_decode_row(s->rows.data, &offset, type, nl_column_builder_child(builder, 0));
+    }
+    nl_buffer_release(order);
+    return status != NULL ? status : nl_column_builder_end_list(builder, s->count);
+}
+NL_BUILT_RESULT(set, set_result)
 #define set_size    collected_size
 #define set_destroy collected_destroy
-#define set_finish  list_finish
 NL_ENCODED_OPS(set);
+
+static bool holds_map(const nl_type *type)
+{
+    if (type->id == NL_TYPE_MAP) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (holds_map(type->children[i].type)) return true;
+    return false;
+}
 
 static nl_status bind_collect(nl_bind *bind, nl_bound_function *bound)
 {
+    if (strcmp(bind->row->name, "collect_set") == 0 && holds_map(bind->argument_types[0]))
+        return NL_RAISE(DATATYPE_MISMATCH__UNSUPPORTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
+                        NL_P_STR("functionName", nl_quoted_name(bind)), NL_P("dataType", "\"MAP\" or \"COLLATED STRING\""));
     bound->result_type = nl_type_array(bind->arena, bind->argument_types[0], false);
     bound->is_nullable = false;
     bound->is_deterministic = false;
     return NULL;
 }
 
-/* --- mode: the commonest value; among equally common ones the least when asked, else the first met --- */
+/* --- mode: the commonest value; among equally common ones the least, or the greatest when the second argument is -1 --- */
 
 static nl_status count_value(collected *s, nl_memory *memory, size_t start, int64_t times)
 {
@@ -269,85 +326,36 @@ static nl_status mode_result(const nl_bound_function *function, nl_eval *eval, v
     const int64_t *counts = (const int64_t *)(const void *)s->counts.data;
     if (s->count == 0) return nl_column_builder_null(builder);
     bool is_orderable = nl_type_is_orderable(function->argument_types[0]);
+    bool takes_greatest = function->state != NULL;
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->count; i++) {
         bool wins = counts[i] > counts[best];
-        if (counts[i] == counts[best] && is_orderable) NL_TRY(is_less(function, eval, s, i, best, &wins));
+        if (counts[i] == counts[best] && is_orderable)
+            NL_TRY(takes_greatest ? is_less(function, eval, s, best, i, &wins) : is_less(function, eval, s, i, best, &wins));
         if (wins) best = i;
     }
     size_t offset = 0;
     return nl_decode_row(value_bytes(s, best, s->rows.length).data, &offset, function->argument_types[0], builder);
 }
 NL_BUILT_RESULT(mode, mode_result)
+
+static nl_status bind_mode(nl_bind *bind, nl_bound_function *bound)
+{
+    const nl_value *order = bind->argument_count > 1 && bind->constants != NULL ? bind->constants[1] : NULL;
+    bound->state = order != NULL && order->integer < 0 ? bind->row : NULL; /* not NULL: the greatest wins */
+    return NULL;
+}
 #define mode_size    collected_size
 #define mode_destroy collected_destroy
 NL_ENCODED_OPS(mode);
-
-/* --- string_agg --- */
-
-typedef struct join_how {
-    nl_str separator;
-} join_how;
-
-static nl_status join_text(const nl_bound_function *function, nl_eval *eval, collected *s, nl_str text)
-{
-    const join_how *how = function->state;
-    if (s->count > 0) NL_TRY(nl_agg_bytes_append(&s->rows, eval->memory, how->separator.data, how->separator.length));
-    s->count++;
-    return nl_agg_bytes_append(&s->rows, eval->memory, text.data, text.length);
-}
-
-static nl_status join_step(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, const nl_reader *readers,
-                           uint32_t row, void *state)
-{
-    (void)args;
-    return join_text(function, eval, state, nl_reader_str(&readers[0], row));
-}
-NL_AGGREGATE_STEPS(join, 1, join_step)
-
-static nl_status join_merge_one(const nl_bound_function *function, nl_eval *eval, void *state, nl_str partial)
-{
-    uint32_t count;
-    NL_CHECK(partial.length >= sizeof count);
-    memcpy(&count, partial.data, sizeof count);
-    return count == 0 ? NULL : join_text(function, eval, state, nl_str_slice(partial, sizeof count, partial.length));
-}
-NL_ENCODED_PARTIALS(join, list_encode, join_merge_one)
-
-static nl_status join_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
-{
-    (void)function;
-    (void)eval;
-    const collected *s = state;
-    return s->count > 0 ? nl_column_builder_str(builder, (nl_str){s->rows.data, s->rows.length}) : nl_column_builder_null(builder);
-}
-NL_BUILT_RESULT(join, join_result)
-#define join_size    collected_size
-#define join_destroy collected_destroy
-NL_ENCODED_OPS(join);
-
-static nl_status bind_join(nl_bind *bind, nl_bound_function *bound)
-{
-    join_how *how = NL_NEW(bind->arena, join_how);
-    if (bind->argument_count > 1) {
-        if (bind->constants[1] == NULL) return nl_bind_not_foldable(bind, 1, "`delimiter`");
-        if (!bind->constants[1]->is_null) how->separator = nl_arena_str(bind->arena, bind->constants[1]->text);
-    }
-    bound->state = how;
-    bound->is_deterministic = false;
-    return NULL;
-}
 
 static const nl_function_row rows[] = {
     {.name = "collect_list", .aliases = "array_agg", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .is_nondeterministic = true, .bind = bind_collect, .aggregate = &list_ops,
      .since = "2.0.0", .doc = "All values that are not NULL, as an array.", .examples = {{"collect_list(col) FROM VALUES (1), (2), (1) AS tab(col)", "[1,2,1]"}}},
     {.name = "collect_set", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .is_nondeterministic = true, .bind = bind_collect, .aggregate = &set_ops,
      .since = "2.0.0", .doc = "The distinct values that are not NULL, as an array.", .examples = {{"sort_array(collect_set(col)) FROM VALUES (1), (2), (1) AS tab(col)", "[1,2]"}}},
-    {.name = "mode", NL_AGGREGATE_ROW, .signature = "(T [, boolean]) -> T", .aggregate = &mode_ops, .since = "3.4.0",
+    {.name = "mode", NL_AGGREGATE_ROW, .signature = "(T [, int]) -> T", .bind = bind_mode, .aggregate = &mode_ops, .since = "3.4.0",
      .doc = "The commonest value.", .examples = {{"mode(col) FROM VALUES (0), (10), (10) AS tab(col)", "10"}}},
-    {.name = "listagg", .aliases = "string_agg", NL_AGGREGATE_ROW, .signature = "(string [, string]) -> string | (binary [, binary]) -> binary", .is_nondeterministic = true,
-     .bind = bind_join, .aggregate = &join_ops, .since = "4.0.0", .doc = "All texts that are not NULL, with a delimiter between them.",
-     .examples = {{"listagg(col, ',') FROM VALUES ('a'), ('b'), ('c') AS tab(col)", "a,b,c"}}},
 };
 
 NL_DEFINE_FUNCTION_GROUP(collect, rows);

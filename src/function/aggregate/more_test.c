@@ -53,7 +53,7 @@ static void test_logic_and_collections(void **state)
         {"collect_list", "int", {"1", "2", NULL, "1"}, 4, "[1, 2, 1]"},
         {"array_agg", "string", {"a", "a text longer than twelve", "a"}, 3, "[a, a text longer than twelve, a]"},
         {"collect_set", "int", {"1", "2", NULL, "1", "3", "2"}, 6, "[1, 2, 3]"},
-        {"collect_set", "double", {"0.0", "-0.0", "NaN", "NaN"}, 4, "[0.0, NaN]"},
+        {"collect_set", "double", {"0.0", "-0.0", "NaN", "NaN"}, 4, "[0.0, NaN, NaN]"},
         {"collect_list", "int", {NULL}, 1, "[]"},
         {"mode", "int", {"1", "2", "2", "1", "3"}, 5, "1"},
         {"mode", "string", {"a", "b", "b"}, 3, "b"},

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "function/groups.h"
+#include "function/scalar/hash.h"
 
 /* A decimal of more than 18 digits as the bytes of Java's BigInteger: big-endian, as few as keep the sign. */
 static uint32_t big_integer_bytes(nl_int128 value, uint8_t bytes[16])
@@ -96,6 +97,12 @@ static uint64_t mix_row(const hasher *h, const nl_vector *vector, uint32_t row, 
         break;
     }
     return seed;
+}
+
+uint64_t nl_row_xxhash64(const nl_vector *vector, uint32_t row, uint64_t seed)
+{
+    static const hasher xx = {.is_xx = true};
+    return mix_row(&xx, vector, row, seed);
 }
 
 static nl_status hash_kernel(NL_KERNEL_PARAMETERS)

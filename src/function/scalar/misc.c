@@ -156,6 +156,12 @@ NL_STRING_TO_VALUE_KERNEL(bitmap_count_kernel, int64_t, count_bits)
 #define RANDOM(types) .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = types, \
     .make_worker_state = nl_random_make, .free_worker_state = free, .bind = nl_random_bind
 
+static nl_status bind_bitmap_count(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    return bind->argument_types[0]->id == NL_TYPE_BINARY ? NULL : nl_bind_unexpected_type(bind, 0, "\"BINARY\"");
+}
+
 static const nl_function_row rows[] = {
     {.name = "typeof", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(any) -> string", .bind = bind_typeof, .kernel = typeof_kernel, .since = "3.0.0",
      .doc = "The type of the argument, as DDL.", .examples = {{"typeof(1)", "int"}, {"typeof(array(1))", "array<int>"}}},
@@ -177,7 +183,7 @@ static const nl_function_row rows[] = {
      .doc = "The bit of a number in its bitmap.", .examples = {{"bitmap_bit_position(1)", "0"}}},
     {.name = "bitmap_bucket_number", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(bigint) -> bigint", .kernel = bucket_number_kernel, .since = "3.5.0",
      .doc = "The number of the bitmap a number belongs to.", .examples = {{"bitmap_bucket_number(123)", "1"}}},
-    {.name = "bitmap_count", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(binary) -> bigint", .kernel = bitmap_count_kernel, .since = "3.5.0",
+    {.name = "bitmap_count", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(any) -> bigint", .bind = bind_bitmap_count, .kernel = bitmap_count_kernel, .since = "3.5.0",
      .doc = "The number of bits that are set.", .examples = {{"bitmap_count(X'FFFF')", "16"}}},
 };
 

@@ -213,6 +213,22 @@ NL_MUST_USE nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name);
 /* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */
 NL_MUST_USE nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
                                        const nl_bound_function **bound, const nl_expr **cast);
+/* An aggregate call with its WITHIN GROUP order (within_group.c). */
+typedef struct nl_ordered_call {
+    nl_str name;
+    const nl_expr **args;
+    uint32_t arg_count;
+    const nl_sort_key *keys;
+    uint32_t key_count;
+    bool is_distinct;
+} nl_ordered_call;
+/* Clauses after the call that the function does not take: DISTINCT, WITHIN GROUP, FILTER, IGNORE NULLS. */
+NL_MUST_USE nl_status nl_check_call_syntax(const nl_scope *scope, nl_str name, const nl_ast_call *call, bool takes_filter, bool takes_distinct);
+NL_MUST_USE nl_status nl_check_within_group(const nl_scope *scope, const nl_ordered_call *call);
+NL_MUST_USE nl_status nl_check_window_order(nl_scope *scope, const nl_ordered_call *call, const nl_window_spec *spec);
+const nl_pretty *nl_ordered_call_pretty(nl_scope *scope, const nl_ordered_call *call); /* DISTINCT and the order included */
+/* The order becomes arguments; args and arg_count are replaced. */
+NL_MUST_USE nl_status nl_order_to_arguments(nl_scope *scope, nl_ordered_call *call);
 const nl_pretty *nl_pretty_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count);
 /* "name(\1, \1)" */
 nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);

@@ -1,10 +1,22 @@
 /* Binding functions of the registry to resolved arguments. */
 #include "plan/analyzer/analyzer.h"
 
+typedef struct written_call {
+    nl_scope *scope;
+    const nl_expr *const *args;
+} written_call;
+
 static nl_str argument_text(const nl_bind *bind, uint32_t i)
 {
-    const nl_expr *const *args = bind->argument_sql_context;
-    return nl_expr_pretty_str(bind->arena, args[i]);
+    const written_call *call = bind->argument_sql_context;
+    return nl_expr_pretty_str(bind->arena, call->args[i]);
+}
+
+static nl_str call_text(const nl_bind *bind)
+{
+    const written_call *call = bind->argument_sql_context;
+    const nl_pretty *pretty = nl_pretty_call(call->scope, bind->name, call->args, bind->argument_count);
+    return nl_expr_pretty_str(bind->arena, nl_expr_with_pretty(bind->arena, nl_expr_boolean(bind->arena, true), pretty));
 }
 
 /* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
@@ -71,6 +83,7 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
         nl_status status = nl_fold(scope, args[i], &constants[i]); /* a failing constant fails when it is evaluated */
         nl_error_free(status);
     }
+    const written_call written = {.scope = scope, .args = args};
     nl_bind bind = {
         .row = rows[0],
         .arena = arena,
@@ -83,7 +96,8 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
         .is_literal = literal,
         .lambdas = lambdas,
         .argument_sql = argument_text,
-        .argument_sql_context = args,
+        .call_sql = call_text,
+        .argument_sql_context = &written,
         .is_distinct = flags.is_distinct,
         .ignore_nulls = flags.ignore_nulls,
     };

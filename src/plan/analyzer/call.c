@@ -193,95 +193,61 @@ static void apply_form(call *c)
 }
 
 /* first(a, true) is first(a) IGNORE NULLS. */
-static void take_null_treatment(call *c)
+static nl_status take_null_treatment(call *c)
 {
-    static const char *const names[] = {"first", "last", "any_value", "first_value", "last_value"};
+    static const struct {
+        const char *name, *shown;
+    } names[] = {{"first", "first"}, {"last", "last"}, {"any_value", "any_value"}, {"first_value", "first"}, {"last_value", "last"}};
     c->ignore_nulls = c->ast->call.nulls == NL_AST_NULLS_IGNORE;
-    if (c->arg_count != 2) return;
-    const nl_expr *flag = c->args[1];
-    if (flag->kind != NL_EXPR_LITERAL || flag->type->id != NL_TYPE_BOOLEAN || flag->value.is_null) return;
-    for (size_t i = 0; i < NL_COUNT(names); i++) {
-        if (!nl_str_is_nocase(c->name, names[i])) continue;
-        c->ignore_nulls = flag->value.boolean;
+    for (size_t i = 0; c->arg_count == 2 && i < NL_COUNT(names); i++) {
+        if (!nl_str_is_nocase(c->name, names[i].name)) continue;
+        const nl_expr *flag = c->args[1];
+        if (flag->kind != NL_EXPR_LITERAL || flag->type->id != NL_TYPE_BOOLEAN || flag->value.is_null)
+            return NL_RAISE(_LEGACY_ERROR_TEMP_1210, NL_P("funcName", names[i].shown));
+        c->ignore_nulls = flag->value.boolean || c->ignore_nulls;
         c->arg_count = 1;
     }
+    return NULL;
 }
 
 /* ---- aggregates and windows ---- */
 
-static nl_str key_text(nl_arena *arena, const nl_sort_key *key, bool is_short)
+static nl_ordered_call ordered_call(const call *c)
 {
-    if (is_short) return nl_arena_f(arena, "\1%s", key->is_descending ? " DESC" : "");
-    return nl_arena_f(arena, "\1 %s NULLS %s", key->is_descending ? "DESC" : "ASC", key->nulls_first ? "FIRST" : "LAST");
+    return (nl_ordered_call){.name = c->name, .args = c->args, .arg_count = c->arg_count, .keys = c->within_group,
+                             .key_count = c->within_group_count, .is_distinct = c->is_distinct};
 }
 
-static const nl_pretty *aggregate_pretty(call *c, const nl_expr *const *args, uint32_t arg_count, bool is_percentile)
+static const nl_pretty *aggregate_pretty(call *c, const nl_ordered_call *ordered)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
-    const nl_pretty *pretty = nl_pretty_call(c->scope, c->name, args, arg_count);
-    if (c->is_distinct) {
-        const size_t open = nl_str_find_char(pretty->format, '(', 0);
-        const nl_str head = nl_str_slice(pretty->format, 0, open + 1);
-        const nl_str tail = nl_str_slice(pretty->format, open + 1, pretty->format.length);
-        pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT "DISTINCT " NL_STR_FMT, NL_STR_ARG(head), NL_STR_ARG(tail)),
-                                 pretty->parts, pretty->part_count);
-    }
-    if (c->within_group_count) {
-        const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, c->within_group_count + 1);
-        nl_str *formats = NL_NEW_ARRAY(arena, nl_str, c->within_group_count);
-        parts[0] = pretty;
-        for (uint32_t i = 0; i < c->within_group_count; i++) {
-            parts[i + 1] = nl_expr_pretty(arena, c->within_group[i].expr);
-            formats[i] = key_text(arena, &c->within_group[i], is_percentile);
-        }
-        const nl_str keys = nl_join_texts(arena, formats, c->within_group_count, ", ");
-        pretty = nl_pretty_parts(arena, nl_arena_f(arena, "\1 WITHIN GROUP (ORDER BY " NL_STR_FMT ")", NL_STR_ARG(keys)), parts,
-                                 c->within_group_count + 1);
-    }
-    if (c->filter) {
-        const nl_pretty *const parts[] = {pretty, nl_expr_pretty(arena, c->filter)};
-        pretty = nl_pretty_parts(arena, NL_STR("\1 FILTER (WHERE \1)"), parts, 2);
-    }
-    return pretty;
-}
-
-static bool takes_ordered_value(nl_str name)
-{
-    return nl_str_is_nocase(name, "percentile_cont") || nl_str_is_nocase(name, "percentile_disc") || nl_str_is_nocase(name, "mode");
-}
-
-/* percentile_cont(p) WITHIN GROUP (ORDER BY x) is called with (x, p). */
-static void prepend_ordered_value(call *c)
-{
-    const nl_expr **args = NL_NEW_ARRAY(nl_scope_arena(c->scope), const nl_expr *, c->arg_count + 1);
-    args[0] = c->within_group[0].expr;
-    memcpy(args + 1, c->args, c->arg_count * sizeof *args);
-    c->args = args;
-    c->arg_count++;
+    const nl_pretty *pretty = nl_ordered_call_pretty(c->scope, ordered);
+    if (!c->filter) return pretty;
+    const nl_pretty *const parts[] = {pretty, nl_expr_pretty(arena, c->filter)};
+    return nl_pretty_parts(arena, NL_STR("\1 FILTER (WHERE \1)"), parts, 2);
 }
 
 static nl_status make_aggregate(call *c, nl_expr_kind kind, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
-    const bool is_percentile = c->within_group_count && takes_ordered_value(c->name);
     /* IGNORE NULLS copies the expression in Spark, which forgets its alias */
     const nl_str written = c->name;
     const bool loses_alias = c->ast->call.nulls == NL_AST_NULLS_IGNORE;
     if (loses_alias && nl_str_is_nocase(written, "first_value")) c->name = NL_STR("first");
     if (loses_alias && nl_str_is_nocase(written, "last_value")) c->name = NL_STR("last");
-    const nl_pretty *pretty = aggregate_pretty(c, c->args, c->arg_count, is_percentile);
-    if (is_percentile) prepend_ordered_value(c);
+    nl_ordered_call ordered = ordered_call(c);
+    NL_TRY(nl_check_within_group(c->scope, &ordered));
+    const nl_pretty *pretty = aggregate_pretty(c, &ordered);
+    NL_TRY(nl_order_to_arguments(c->scope, &ordered));
     const nl_bound_function *bound = NULL;
-    const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, c->arg_count + 1);
+    const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, ordered.arg_count + 1);
     const nl_bind_flags flags = {.is_distinct = c->is_distinct, .ignore_nulls = c->ignore_nulls};
-    NL_TRY(nl_bind_function(c->scope, c->name, c->args, c->arg_count, flags, &bound, cast));
-    nl_expr *expr = nl_expr_new(arena, kind, bound->result_type, cast, c->arg_count);
+    NL_TRY(nl_bind_function(c->scope, c->name, ordered.args, ordered.arg_count, flags, &bound, cast));
+    nl_expr *expr = nl_expr_new(arena, kind, bound->result_type, cast, ordered.arg_count);
     expr->is_nullable = bound->is_nullable;
     expr->call = bound;
     expr->is_distinct = c->is_distinct;
     expr->filter = c->filter;
-    expr->within_group = c->within_group;
-    expr->within_group_count = c->within_group_count;
     expr->pretty = pretty;
     expr->span = nl_span_of(c->ast->range);
     *result = expr;
@@ -344,7 +310,8 @@ static nl_status resolve_aggregate(call *c, const nl_expr **result)
     c->within_group_count = written->within_group.count;
     c->is_distinct = written->is_distinct;
     apply_form(c);
-    take_null_treatment(c);
+    NL_TRY(nl_check_call_syntax(scope, c->name, written, true, true));
+    NL_TRY(take_null_treatment(c));
     NL_TRY(make_aggregate(c, NL_EXPR_AGGREGATE, result));
     if (scope->misplaced_alias.length && !scope->window_depth)
         return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC, NL_P_STR("lca", scope->misplaced_alias),
@@ -366,17 +333,22 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     scope->window_depth++;
     nl_status status = arguments(c);
     const nl_expr *bare = NULL;
+    if (!status) status = nl_resolve_sort_items(scope, &written->within_group, &c->within_group);
     if (!status) {
+        c->within_group_count = written->within_group.count;
         c->is_distinct = written->is_distinct;
         apply_form(c);
-        take_null_treatment(c);
-        status = make_aggregate(c, NL_EXPR_WINDOW, &bare);
+        status = nl_check_call_syntax(scope, c->name, written, false, true);
     }
+    if (!status) status = take_null_treatment(c);
+    if (!status) status = make_aggregate(c, NL_EXPR_WINDOW, &bare);
     if (!status) status = nl_resolve_window(scope, c->ast, bare, result);
     scope->window_depth--;
     NL_TRY(status);
     if (scope->clause == NL_CLAUSE_JOIN || scope->clause == NL_CLAUSE_GROUP_BY)
         return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(arena, *result)));
+    const nl_ordered_call ordered = ordered_call(c);
+    NL_TRY(nl_check_window_order(scope, &ordered, (*result)->window));
     if (scope->misplaced_alias.length)
         return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_WINDOW, NL_P_STR("lca", scope->misplaced_alias),
                         NL_P_STR("windowExpr", nl_quote_expr(arena, *result)));
@@ -390,6 +362,9 @@ static nl_status resolve_grouping(call *c, const nl_expr **result)
     nl_arena *arena = nl_scope_arena(c->scope);
     NL_TRY(plain_arguments(c));
     const bool is_bit = nl_str_is_nocase(c->name, "grouping");
+    if (is_bit && c->arg_count != 1)
+        return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`grouping`"), NL_P("expectedNum", "1"),
+                        NL_P_INT("actualNum", c->arg_count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
     const nl_type *type = is_bit ? nl_type_of(NL_TYPE_TINYINT) : nl_type_bigint();
     nl_expr *expr = nl_expr_new(arena, NL_EXPR_GROUPING, type, c->args, c->arg_count);
     expr->is_nullable = false;
@@ -417,9 +392,7 @@ static nl_status resolve_scalar(call *c, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
     NL_TRY(arguments(c));
-    if (c->ast->call.filter || c->ast->call.is_distinct)
-        return NL_RAISE(INVALID_SQL_SYNTAX__FUNCTION_WITH_UNSUPPORTED_SYNTAX, NL_P_STR("prettyName", nl_quote_name(arena, c->name)),
-                        NL_P("syntax", c->ast->call.filter ? "FILTER CLAUSE" : "DISTINCT"));
+    NL_TRY(nl_check_call_syntax(c->scope, c->name, &c->ast->call, false, false));
     apply_form(c);
     if (nl_is_time_window(c->name)) return nl_resolve_time_window(c->scope, c->name, c->args, c->arg_count, result);
     bool is_special = false;

@@ -122,6 +122,8 @@ static const printed_call printed_calls[] = {
     {"str_to_map", 1, "str_to_map(\1, ,, :)", NULL},
     {"str_to_map", 2, "str_to_map(\1, \1, :)", NULL},
     {"percentile", 2, "percentile(\1, \1, 1)", NULL},
+    {"percentile_cont", 3, "percentile_cont(\1, \1)", NULL},
+    {"percentile_disc", 3, "percentile_disc(\1, \1)", NULL},
     {"percentile_approx", 2, "percentile_approx(\1, \1, 10000)", NULL},
     {"approx_percentile", 2, "approx_percentile(\1, \1, 10000)", NULL},
     {"approx_count_distinct", 2, "approx_count_distinct(\1)", NULL},

@@ -1,0 +1,316 @@
+/* aggregate/percentile.c - percentile, percentile_cont, percentile_disc, median: exact, over values counted by value.
+ *
+ * A state is an open-addressing table of (value, how often), charged as it grows; the result sorts its entries. Values
+ * are kept as 128-bit integers: integers and unscaled decimals as they are, reals as their bits. The analyzer hands the
+ * ordered value of WITHIN GROUP first and, when it is descending, a third argument.
+ */
+#include "base/hash.h"
+#include "base/number.h"
+#include "function/aggregate/parameter.h"
+#include "function/groups.h"
+
+#include <math.h>
+
+typedef struct counted_value {
+    nl_int128 value;
+    int64_t count; /* 0: a free slot */
+} counted_value;
+
+typedef struct percentile_state {
+    nl_agg_bytes slots; /* counted_value[slot_count] */
+    uint64_t slot_count;
+    uint64_t used;
+} percentile_state;
+NL_AGGREGATE_SIZE(percentile, percentile_state)
+
+typedef struct percentile_how {
+    nl_percentages percentages;
+    const nl_type *value_type;
+    bool is_discrete;
+    bool is_descending;
+    bool has_frequency; /* argument 2 */
+    nl_str frequency_sql;
+} percentile_how;
+
+static uint64_t hash_value(nl_int128 value)
+{
+    return nl_hash_u64((uint64_t)value ^ ((uint64_t)((nl_uint128)value >> 64) * 0x9e3779b97f4a7c15ull));
+}
+
+static counted_value *find_value(const percentile_state *s, nl_int128 value)
+{
+    counted_value *slots = (counted_value *)(void *)s->slots.data;
+    uint64_t at = hash_value(value) & (s->slot_count - 1);
+    while (slots[at].count != 0 && slots[at].value != value) at = (at + 1) & (s->slot_count - 1);
+    return &slots[at];
+}
+
+/* Three quarters full at most. */
+static nl_status grow(percentile_state *s, nl_memory *memory)
+{
+    if ((s->used + 1) * 4 <= s->slot_count * 3) return NULL;
+    percentile_state larger = {.slot_count = s->slot_count ? s->slot_count * 2 : 8, .used = s->used};
+    size_t bytes = nl_size_mul(larger.slot_count, sizeof(counted_value));
+    NL_TRY(nl_agg_bytes_reserve(&larger.slots, memory, bytes));
+    memset(larger.slots.data, 0, bytes);
+    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    for (uint64_t i = 0; i < s->slot_count; i++)
+        if (slots[i].count != 0) *find_value(&larger, slots[i].value) = slots[i];
+    nl_agg_bytes_free(&s->slots, memory);
+    *s = larger;
+    return NULL;
+}
+
+static nl_status add_value(percentile_state *s, nl_memory *memory, nl_int128 value, int64_t count)
+{
+    NL_TRY(grow(s, memory));
+    counted_value *slot = find_value(s, value);
+    s->used += slot->count == 0;
+    slot->value = value;
+    slot->count += count;
+    return NULL;
+}
+
+static nl_int128 read_value(const nl_type *type, const nl_reader *reader, uint32_t row)
+{
+    uint32_t index = nl_reader_index(reader, row);
+    if (type->physical != NL_PHYS_F32 && type->physical != NL_PHYS_F64) return nl_physical_i128(type->physical, reader->values, index);
+    double real = nl_physical_f64(type->physical, reader->values, index);
+    if (isnan(real)) real = __builtin_nan("");
+    int64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+static double value_as_double(const nl_type *type, nl_int128 value)
+{
+    if (type->physical == NL_PHYS_F32 || type->physical == NL_PHYS_F64) {
+        int64_t bits = (int64_t)value;
+        double real;
+        memcpy(&real, &bits, sizeof real);
+        return real;
+    }
+    return type->id == NL_TYPE_DECIMAL ? nl_decimal_to_double(value, type->scale) : (double)(int64_t)value;
+}
+
+static nl_status raise_negative(const percentile_how *how, int64_t count)
+{
+    char text[NL_NUMBER_TEXT_MAX + 1];
+    uint32_t length = nl_format_int64(count, text);
+    text[length++] = 'L';
+    return NL_RAISE(NEGATIVE_VALUES_IN_FREQUENCY_EXPRESSION, NL_P_STR("frequencyExpression", how->frequency_sql),
+                    NL_P_STR("negativeValue", ((nl_str){text, length})));
+}
+
+static nl_status percentile_step(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, const nl_reader *readers,
+                                 uint32_t row, void *state)
+{
+    const percentile_how *how = function->state;
+    int64_t count = 1;
+    if (how->has_frequency) {
+        if (nl_vector_is_null(&args[2], row)) return NULL;
+        count = nl_physical_i64(args[2].type->physical, readers[2].values, nl_reader_index(&readers[2], row));
+        if (count < 0) return raise_negative(how, count);
+        if (count == 0) return NULL;
+    }
+    return add_value(state, eval->memory, read_value(args[0].type, &readers[0], row), count);
+}
+NL_AGGREGATE_STEPS(percentile, 1, percentile_step)
+
+static nl_status percentile_encode(const nl_bound_function *function, nl_eval *eval, void *state, nl_agg_bytes *bytes)
+{
+    (void)function;
+    const percentile_state *s = state;
+    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    NL_TRY(nl_agg_bytes_reserve(bytes, eval->memory, nl_size_mul(s->used, sizeof(counted_value))));
+    for (uint64_t i = 0; i < s->slot_count; i++)
+        if (slots[i].count != 0) NL_TRY(nl_agg_bytes_append(bytes, eval->memory, &slots[i], sizeof slots[i]));
+    return NULL;
+}
+
+static nl_status percentile_merge_one(const nl_bound_function *function, nl_eval *eval, void *state, nl_str partial)
+{
+    (void)function;
+    for (size_t at = 0; at + sizeof(counted_value) <= partial.length; at += sizeof(counted_value)) {
+        counted_value entry;
+        memcpy(&entry, partial.data + at, sizeof entry);
+        NL_TRY(add_value(state, eval->memory, entry.value, entry.count));
+    }
+    return NULL;
+}
+NL_ENCODED_PARTIALS(percentile, percentile_encode, percentile_merge_one)
+
+/* --- the result --- */
+
+static bool is_before(const nl_type *type, const counted_value *a, const counted_value *b)
+{
+    if (type->physical != NL_PHYS_F32 && type->physical != NL_PHYS_F64) return a->value < b->value;
+    double x = value_as_double(type, a->value);
+    double y = value_as_double(type, b->value);
+    return x < y || (!isnan(x) && isnan(y));
+}
+
+/* Bottom-up merge sort from `from` through `spare` (count entries each); returns where the sorted entries are. */
+static counted_value *sort_entries(const nl_type *type, counted_value *from, counted_value *spare, uint64_t count)
+{
+    for (uint64_t run = 1; run < count; run *= 2) {
+        for (uint64_t start = 0; start < count; start += 2 * run) {
+            uint64_t middle = NL_MIN(start + run, count);
+            uint64_t stop = NL_MIN(middle + run, count);
+            uint64_t a = start;
+            uint64_t b = middle;
+            for (uint64_t at = start; at < stop; at++) {
+                bool takes_b = a == middle || (b < stop && is_before(type, &from[b], &from[a]));
+                spare[at] = takes_b ? from[b++] : from[a++];
+            }
+        }
+        counted_value *sorted = spare;
+        spare = from;
+        from = sorted;
+    }
+    return from;
+}
+
+/* The first entry whose running count is at least `target`. */
+static const counted_value *entry_at(const counted_value *entries, uint64_t count, int64_t target)
+{
+    uint64_t low = 0;
+    uint64_t high = count - 1;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (entries[middle].count >= target)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return &entries[low];
+}
+
+/* entries: sorted, their counts running totals. */
+static double percentile_of(const percentile_how *how, const counted_value *entries, uint64_t count, double percentage)
+{
+    int64_t total = entries[count - 1].count;
+    const nl_type *type = how->value_type;
+    if (how->is_discrete)
+        return value_as_double(type, entry_at(entries, count, (int64_t)ceil((double)total * percentage))->value);
+    double position = (double)(total - 1) * percentage;
+    int64_t lower = (int64_t)floor(position);
+    int64_t higher = (int64_t)ceil(position);
+    const counted_value *low = entry_at(entries, count, lower + 1);
+    if (lower == higher) return value_as_double(type, low->value);
+    const counted_value *high = entry_at(entries, count, higher + 1);
+    if (low == high) return value_as_double(type, low->value);
+    return ((double)higher - position) * value_as_double(type, low->value) +
+           (position - (double)lower) * value_as_double(type, high->value);
+}
+
+static nl_status append_percentiles(const nl_bound_function *function, const counted_value *entries, uint64_t count,
+                                    nl_column_builder *builder)
+{
+    const percentile_how *how = function->state;
+    bool is_array = how->percentages.is_array;
+    const nl_type *type = is_array ? function->result_type->children[0].type : function->result_type;
+    nl_column_builder *values = is_array ? nl_column_builder_child(builder, 0) : builder;
+    for (uint32_t i = 0; i < how->percentages.count; i++)
+        NL_TRY(nl_measure_append(type, percentile_of(how, entries, count, how->percentages.values[i]), values));
+    return is_array ? nl_column_builder_end_list(builder, how->percentages.count) : NULL;
+}
+
+static nl_status percentile_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
+{
+    const percentile_how *how = function->state;
+    const percentile_state *s = state;
+    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    if (s->used == 0 || how->percentages.count == 0) return nl_column_builder_null(builder);
+    nl_buffer *buffer = NULL;
+    NL_TRY(nl_buffer_new(eval->memory, nl_size_mul(s->used, 2 * sizeof(counted_value)), false, &buffer));
+    counted_value *entries = (counted_value *)(void *)buffer->data;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < s->slot_count; i++)
+        if (slots[i].count != 0) entries[count++] = slots[i];
+    entries = sort_entries(how->value_type, entries, entries + s->used, count);
+    for (uint64_t i = 0; how->is_descending && i < count / 2; i++) {
+        counted_value swapped = entries[i];
+        entries[i] = entries[count - 1 - i];
+        entries[count - 1 - i] = swapped;
+    }
+    for (uint64_t i = 1; i < count; i++) entries[i].count += entries[i - 1].count;
+    nl_status status = append_percentiles(function, entries, count, builder);
+    nl_buffer_release(buffer);
+    return status;
+}
+NL_BUILT_RESULT(percentile, percentile_result)
+
+static void percentile_destroy(const nl_bound_function *function, nl_eval *eval, void *state)
+{
+    (void)function;
+    nl_agg_bytes_free(&((percentile_state *)state)->slots, eval->memory);
+}
+NL_ENCODED_OPS(percentile);
+
+/* --- binding --- */
+
+static void set_result(nl_bind *bind, nl_bound_function *bound, percentile_how *how)
+{
+    how->value_type = bind->argument_types[0];
+    nl_type_id id = how->value_type->id;
+    const nl_type *type = id == NL_TYPE_INTERVAL_YM || id == NL_TYPE_INTERVAL_DT ? nl_type_of(id) : nl_type_double();
+    bound->result_type = how->percentages.is_array ? nl_type_array(bind->arena, type, false) : type;
+    bound->state = how;
+}
+
+static nl_status bind_percentile(nl_bind *bind, nl_bound_function *bound)
+{
+    percentile_how *how = NL_NEW(bind->arena, percentile_how);
+    NL_TRY(nl_parameter_measure(bind, 0, false));
+    NL_TRY(nl_parameter_percentages(bind, 1, false, &how->percentages));
+    if (bind->argument_count > 2) {
+        const nl_type *type = bind->argument_types[2];
+        if (type->id == NL_TYPE_NULL) bind->argument_types[2] = type = nl_type_int();
+        if (!nl_type_is_integral(type)) return nl_bind_unexpected_type(bind, 2, "\"INTEGRAL\"");
+        how->has_frequency = true;
+        how->frequency_sql = nl_quoted(bind->arena, nl_bind_argument_sql(bind, 2));
+        bound->can_fail = true;
+    }
+    set_result(bind, bound, how);
+    return NULL;
+}
+
+/* (value, percentage [, is_descending]) */
+static nl_status bind_within(nl_bind *bind, nl_bound_function *bound)
+{
+    percentile_how *how = NL_NEW(bind->arena, percentile_how);
+    how->is_discrete = strcmp(bind->row->name, "percentile_disc") == 0;
+    how->is_descending = bind->argument_count > 2;
+    NL_TRY(nl_parameter_measure(bind, 0, false));
+    NL_TRY(nl_parameter_percentages(bind, 1, false, &how->percentages));
+    set_result(bind, bound, how);
+    return NULL;
+}
+
+static nl_status bind_median(nl_bind *bind, nl_bound_function *bound)
+{
+    static const double half[] = {0.5};
+    percentile_how *how = NL_NEW(bind->arena, percentile_how);
+    how->percentages = (nl_percentages){.values = half, .count = 1};
+    NL_TRY(nl_parameter_measure(bind, 0, false));
+    set_result(bind, bound, how);
+    return NULL;
+}
+
+static const nl_function_row rows[] = {
+    {.name = "percentile", NL_AGGREGATE_ROW, .signature = "(any, any [, any]) -> ?", .bind = bind_percentile, .aggregate = &percentile_ops, .since = "2.1.0",
+     .doc = "The exact percentile at a percentage or at each of an array, between values where it falls; the third argument says how often a value counts.",
+     .examples = {{"percentile(col, 0.3) FROM VALUES (0), (10) AS tab(col)", "3.0"},
+                  {"percentile(col, array(0.25, 0.75)) FROM VALUES (0), (10) AS tab(col)", "[2.5,7.5]"}}},
+    {.name = "percentile_cont", NL_AGGREGATE_ROW, .signature = "(any, any [, any]) -> ?", .bind = bind_within, .aggregate = &percentile_ops, .since = "4.0.0",
+     .doc = "The percentile of the values WITHIN GROUP, between two of them where it falls.",
+     .examples = {{"percentile_cont(0.25) WITHIN GROUP (ORDER BY col) FROM VALUES (0), (10) AS tab(col)", "2.5"}}},
+    {.name = "percentile_disc", NL_AGGREGATE_ROW, .signature = "(any, any [, any]) -> ?", .bind = bind_within, .aggregate = &percentile_ops, .since = "4.0.0",
+     .doc = "The first of the ordered values WITHIN GROUP below or at which the percentage of them lies.",
+     .examples = {{"percentile_disc(0.25) WITHIN GROUP (ORDER BY col) FROM VALUES (0), (10) AS tab(col)", "0.0"}}},
+    {.name = "median", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .bind = bind_median, .aggregate = &percentile_ops, .since = "3.4.0",
+     .doc = "The value in the middle.", .examples = {{"median(col) FROM VALUES (0), (10) AS tab(col)", "5.0"}}},
+};
+
+NL_DEFINE_FUNCTION_GROUP(percentile, rows);

@@ -1,0 +1,43 @@
+/* Percentiles by every road: one state, states per row, partials. Expected values from Spark 4.0.1. */
+#include "function/aggregate/test_aggregate.h"
+
+static void test_percentiles_fall_between_values(void **state)
+{
+    (void)state;
+    static const aggregate_case cases[] = {
+        {"percentile", "int;double", {"0", "0.3", "10", "0.3", "20", "0.3", NULL, "0.3"}, 4, "6.0"},
+        {"percentile", "double;double", {"NaN", "0.5", "2", "0.5", "4", "0.5"}, 3, "4.0"},
+        {"percentile", "decimal(3,2);double", {"1.50", "0.5", "2.25", "0.5", "4.00", "0.5"}, 3, "2.25"},
+        {"percentile", "ym;double", {"0-1", "0.5", "0-4", "0.5"}, 2, "INTERVAL '0-2' YEAR TO MONTH"},
+        {"percentile", "int;double;int", {"0", "0.5", "1", "10", "0.5", "2", "20", "0.5", "0", "30", "0.5", NULL}, 4, "10.0"},
+        {"percentile", "int;double", {NULL, "0.5", NULL, "0.5"}, 2, "NULL"},
+        {"median", "int", {"1", "2", "4", "4"}, 4, "3.0"},
+        {"median", "string", {"1", "4"}, 2, "2.5"},
+        {"percentile_cont", "int;double", {"0", "0.25", "10", "0.25"}, 2, "2.5"},
+        {"percentile_cont", "int;double;int", {"0", "0.25", "-1", "10", "0.25", "-1"}, 2, "7.5"},
+        {"percentile_disc", "int;double", {"0", "0.5", "1", "0.5", "2", "0.5", "3", "0.5"}, 4, "1.0"},
+        {"percentile_disc", "int;double;int", {"0", "0.5", "-1", "1", "0.5", "-1", "2", "0.5", "-1", "3", "0.5", "-1"}, 4, "2.0"},
+    };
+    run_aggregates(cases, NL_COUNT(cases));
+}
+
+static void test_percentages_and_types_are_checked(void **state)
+{
+    (void)state;
+    static const aggregate_case cases[] = {
+        {"percentile", "int;double", {"1", "1.5", "2", "1.5"}, 2, "!DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE"},
+        {"percentile", "int;double", {"1", "0.5", "2", "0.7"}, 2, "!DATATYPE_MISMATCH.NON_FOLDABLE_INPUT"},
+        {"percentile", "int;double", {"1", NULL, "2", NULL}, 2, "!DATATYPE_MISMATCH.UNEXPECTED_NULL"},
+        {"percentile", "boolean;double", {"true", "0.5"}, 1, "!DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"},
+        {"percentile", "int;double;string", {"1", "0.5", "x"}, 1, "!DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"},
+        {"median", "date", {"2024-01-01"}, 1, "!DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"},
+    };
+    run_aggregates(cases, NL_COUNT(cases));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percentiles_fall_between_values),
+                                       cmocka_unit_test(test_percentages_and_types_are_checked)};
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

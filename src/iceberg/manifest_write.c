@@ -128,11 +128,20 @@ static nl_status put_decimal(nl_avro_sink *sink, const nl_ice_type *type, nl_int
     return NULL;
 }
 
+/* A value read from a manifest older than its column's promotion (int to long, float to double, a wider decimal) still
+ * has the narrower type. */
+static bool can_hold(const nl_type *type, const nl_type *value)
+{
+    if (type->physical == value->physical) return true;
+    if (type->id == NL_TYPE_DECIMAL) return value->id == NL_TYPE_DECIMAL && value->scale == type->scale && value->precision <= type->precision;
+    return (type->id == NL_TYPE_BIGINT && value->id == NL_TYPE_INT) || (type->id == NL_TYPE_DOUBLE && value->id == NL_TYPE_FLOAT);
+}
+
 static nl_status put_partition_value(nl_avro_sink *sink, const nl_ice_type *type, const nl_value *value)
 {
     if (type->id == NL_ICE_UNKNOWN) return NULL; /* Avro's null takes no bytes */
     if (!put_present(sink, !value->is_null)) return NULL;
-    NL_CHECK(value->type->physical == nl_ice_type_storage(NULL, type)->physical);
+    NL_CHECK(can_hold(nl_ice_type_storage(NULL, type), value->type));
     switch ((int)type->id) {
     case NL_ICE_BOOLEAN: nl_avro_put_bool(sink, value->boolean); return NULL;
     case NL_ICE_FLOAT: nl_avro_put_float(sink, (float)value->real); return NULL;

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets

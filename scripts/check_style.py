@@ -39,7 +39,7 @@ BANNED = {
     "atoll": ((), "use nl_parse_int64"),
     "atof": ((), "use nl_parse_double"),
     "gets": ((), "has no limit"),
-    "setlocale": ((), "locales are process state"),
+    "setlocale": (("shell/interactive.c",), "locales are process state"),
     "uselocale": ((), "locales are process state"),
     "strtod": ((), "use nl_parse_double"),
     "strtof": ((), "use nl_parse_float"),
@@ -138,7 +138,7 @@ def check_includes(check, path, text):
         target = match.group(1)
         layer = target.split("/")[0]
         if layer == "nilas":
-            if LAYERS.index(own) < LAYERS.index("api"):
+            if target != "nilas/arrow.h" and LAYERS.index(own) < LAYERS.index("api"):  # the Arrow structs are nobody's layer
                 check.fail(path, number, f"{own} may not include the public header {target}")
         elif layer not in LAYERS:
             check.fail(path, number, f"include \"{target}\" by its path below src")

@@ -110,6 +110,7 @@ static void prepare(nl_command *command)
     command->query.cancel = nl_session_cancel_token(session);
     command->query.confs = &command->confs;
     command->query.text = command->text;
+    command->query.progress = nl_session_progress(session);
     command->query.spill_directory = nl_arena_str(command->arena, nl_session_local_directory(session));
     const int64_t batch_rows = nl_session_get_int(session, "nilas.debug.batchRows");
     command->query.batch_rows = batch_rows > 0 && batch_rows < NL_BATCH_ROWS ? (uint32_t)batch_rows : NL_BATCH_ROWS;

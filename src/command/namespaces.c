@@ -14,12 +14,13 @@ static nl_status resolve(nl_command *command, const nl_ast_name *ast, nl_session
     return nl_session_resolve_namespace(command->session, parts, part_count, command->arena, name);
 }
 
-/* A catalog's own default namespace ("default" unless its properties say otherwise) need not exist. */
+/* A catalog's own default namespace need not exist. */
 static nl_status check_usable(nl_command *command, const nl_session_name *name)
 {
     bool exists = false;
     if (name->identifier.namespace_count == 0) return NULL;
-    if (name->identifier.namespace_count == 1 && nl_str_is(name->identifier.namespace_parts[0], "default")) return NULL;
+    const nl_str initial = nl_session_default_namespace(command->session, name->catalog_name);
+    if (name->identifier.namespace_count == 1 && nl_str_equal(name->identifier.namespace_parts[0], initial)) return NULL;
     NL_TRY(nl_catalog_namespace_exists(name->catalog, name->identifier.namespace_parts, name->identifier.namespace_count, &exists));
     return exists ? NULL : schema_not_found(command, name);
 }
@@ -33,7 +34,7 @@ nl_status nl_run_use(nl_command *command, const nl_ast_statement *statement)
     NL_TRY(nl_session_resolve_namespace(command->session, parts, part_count, command->arena, &name));
     if (name.identifier.namespace_count == 0) { /* USE catalog: nothing changes when it is the current one */
         if (nl_str_equal(name.catalog_name, nl_session_current_catalog(command->session))) return NULL;
-        const nl_str initial = NL_STR("default");
+        const nl_str initial = nl_session_default_namespace(command->session, name.catalog_name);
         return nl_session_use(command->session, name.catalog_name, &initial, 1);
     }
     NL_TRY(check_usable(command, &name));
@@ -47,7 +48,7 @@ nl_status nl_run_set_catalog(nl_command *command, const nl_ast_statement *statem
     nl_catalog *catalog = NULL;
     NL_TRY(nl_command_name(command, &statement->set_catalog->name, &parts, &part_count));
     NL_TRY(nl_session_catalog(command->session, parts[0], &catalog));
-    const nl_str initial = NL_STR("default");
+    const nl_str initial = nl_session_default_namespace(command->session, catalog->name);
     return nl_session_use(command->session, catalog->name, &initial, 1);
 }
 

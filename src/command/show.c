@@ -111,6 +111,7 @@ static nl_status show_tables(nl_command *command, const nl_ast_show *show)
     NL_TRY(resolve_scope(command, show, &scope));
     NL_TRY(nl_catalog_list_tables(scope.catalog, scope.identifier.namespace_parts, scope.identifier.namespace_count, command->arena, &list));
     NL_TRY(name_rows(command, "tableName", &rows));
+    nl_command_set_kind(command, NL_RESULT_SHOW_TABLES);
     for (uint32_t i = 0; i < list.count; i++) {
         const nl_identifier *item = &list.items[i];
         if (nl_command_matches(show->pattern, item->name))

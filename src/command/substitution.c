@@ -2,19 +2,35 @@
 #include "command/substitution.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 
 #define SUBSTITUTIONS_MAX 100 /* a value may hold ${…} again: Spark gives up after as many rounds */
 
+/* The few properties of a JVM that say something about a program without one. */
+static nl_str system_property(nl_session *session, nl_arena *arena, nl_str name)
+{
+    char folder[4096];
+    if (nl_str_is(name, "user.dir")) return nl_arena_str(arena, nl_str_from(getcwd(folder, sizeof folder)));
+    if (nl_str_is(name, "user.home")) return nl_str_from(getenv("HOME"));
+    if (nl_str_is(name, "user.name")) return nl_session_user(session);
+    if (nl_str_is(name, "java.io.tmpdir")) return NL_STR("/tmp");
+    if (nl_str_is(name, "file.separator")) return NL_STR("/");
+    return (nl_str){0};
+}
+
+/* A conf that is not set is the empty text, as Spark has it; data NULL: the reference stays as it is. */
 static nl_str lookup(nl_session *session, nl_arena *arena, nl_str name)
 {
-    static const char *const conf_prefixes[] = {"hivevar:", "hiveconf:", "spark:", "sparkconf:", "metaconf:"};
-    for (uint32_t i = 0; i < NL_COUNT(conf_prefixes); i++)
+    static const char *const conf_prefixes[] = {"hivevar:", "hiveconf:", "spark:", "sparkconf:", ""};
+    for (uint32_t i = 0; i < NL_COUNT(conf_prefixes) - 1; i++)
         if (nl_str_starts(name, nl_str_from(conf_prefixes[i])))
-            return nl_session_get(session, nl_str_slice(name, strlen(conf_prefixes[i]), name.length));
+            name = nl_str_slice(name, strlen(conf_prefixes[i]), name.length);
     if (nl_str_starts(name, NL_STR("env:"))) return nl_str_from(getenv(nl_str_c(arena, nl_str_slice(name, 4, name.length))));
-    return nl_session_get(session, name);
+    if (nl_str_starts(name, NL_STR("system:"))) return system_property(session, arena, nl_str_slice(name, 7, name.length));
+    const nl_str value = nl_session_get(session, name);
+    return value.data || nl_str_find_char(name, ':', 0) != NL_NOT_FOUND ? value : NL_STR("");
 }
 
 static bool replace_once(nl_session *session, nl_arena *arena, nl_str text, nl_builder *out)

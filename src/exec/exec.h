@@ -3,6 +3,7 @@
 
 #include "base/pool.h"
 #include "plan/logical.h"
+#include "session/session.h"
 #include "storage/filesystem.h"
 
 /* What one running statement has. Made by command (or a test), borrowed by everything below. */
@@ -15,10 +16,25 @@ typedef struct nl_query {
     nl_str text;                  /* the statement, for query contexts                    */
     nl_str spill_directory;       /* spark.local.dir                                      */
     struct nl_metrics *metrics;   /* per-operator counters for EXPLAIN ANALYZE; or NULL   */
-    atomic_uint_fast64_t rows_read, bytes_read, files_read; /* progress */
+    nl_progress *progress;        /* the session's; or NULL                               */
     uint32_t batch_rows;          /* NL_BATCH_ROWS unless a test forces another           */
     bool force_spill;             /* a test: every growing operator spills as soon as it can */
 } nl_query;
+
+/* Scans tell what they are going to read, and what they have read. */
+static inline void nl_query_expects(const nl_query *query, uint64_t files, uint64_t rows)
+{
+    if (!query->progress) return;
+    atomic_fetch_add_explicit(&query->progress->files_total, files, memory_order_relaxed);
+    atomic_fetch_add_explicit(&query->progress->rows_total, rows, memory_order_relaxed);
+}
+static inline void nl_query_has_read(const nl_query *query, uint64_t files, uint64_t bytes, uint64_t rows)
+{
+    if (!query->progress) return;
+    atomic_fetch_add_explicit(&query->progress->files, files, memory_order_relaxed);
+    atomic_fetch_add_explicit(&query->progress->bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&query->progress->rows, rows, memory_order_relaxed);
+}
 
 /* Runs the plan; the consumer gets compacted batches, from one thread at a time, in the result's order when the root is
  * sorted or limited. It may keep a batch by moving it out. */

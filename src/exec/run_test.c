@@ -45,11 +45,13 @@ static void test_metrics_stand_behind_their_nodes(void **state)
     const nl_logical *some = filter(numbers, call("<", column_of(numbers, 0), integer(10)));
     nl_sort_key key = {.expr = column_of(some, 0), .is_descending = true};
     const nl_logical *plan = sort(some, &key, 1);
-    nl_query query = {.arena = arena, .memory = memory, .confs = &confs, .metrics = nl_metrics_new(arena)};
+    nl_progress progress = {0};
+    nl_query query = {.arena = arena, .memory = memory, .confs = &confs, .metrics = nl_metrics_new(arena), .progress = &progress};
     text_consumer consumer = {.base = {.consume = consume_text}};
     nl_builder_init(&consumer.text, 1 << 20);
     expect_success(nl_query_run(&query, plan, &consumer.base));
-    assert_int_equal(query.rows_read, 1000);
+    assert_int_equal(progress.rows, 1000);
+    assert_int_equal(progress.rows_total, 1000);
     nl_builder text;
     nl_builder_init(&text, 1 << 20);
     nl_metrics_append_text(query.metrics, plan, &text);

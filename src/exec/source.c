@@ -30,7 +30,6 @@ static nl_status scan_next(nl_source *self, nl_worker *worker, nl_batch *batch, 
     if (!*reader) NL_TRY(source->scan->ops->new_reader(source->scan, worker->index, reader));
     NL_TRY(source->scan->ops->next(*reader, batch, is_done));
     *morsel = (*reader)->morsel;
-    if (!*is_done) atomic_fetch_add_explicit(&self->exec->query->rows_read, nl_batch_live_rows(batch), memory_order_relaxed);
     return NULL;
 }
 
@@ -153,7 +152,7 @@ static nl_status range_next(nl_source *self, nl_worker *worker, nl_batch *batch,
         values[i] = first + i * (uint64_t)source->step;
     part->next += count;
     *morsel = part->morsel;
-    atomic_fetch_add_explicit(&self->exec->query->rows_read, count, memory_order_relaxed);
+    nl_query_has_read(self->exec->query, 0, 0, count);
     return NULL;
 }
 
@@ -174,6 +173,7 @@ nl_status nl_build_range(nl_exec *exec, const nl_logical *node, nl_pipeline **pi
     source->start = node->range.start;
     source->step = node->range.step;
     source->row_count = range_row_count(node->range.start, node->range.stop, node->range.step);
+    nl_query_expects(exec->query, 0, source->row_count);
     source->parts = NL_NEW_ARRAY(exec->arena, range_part, exec->worker_count);
     source->base.is_serial = source->row_count <= RANGE_MORSEL_ROWS;
     *pipeline = nl_pipeline_new(exec, &source->base);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/distance.h"
+
 static const nl_conf_row rows[] = {
 #define X(key, type, default_value, is_static, since, doc) {key, type, default_value, is_static, since, doc},
 #include "session/confs.def"
@@ -24,40 +26,43 @@ const nl_conf_row *nl_conf_find(nl_str key)
     return NULL;
 }
 
-/* Levenshtein's distance, given up above `most` (Levenshtein 1966; two rows of the matrix). */
-static uint32_t edit_distance(nl_str a, nl_str b, uint32_t most)
+/* Properties of catalogs, spark.sql.catalog.NAME.x; a name that ends with a point stands for all that begin so. */
+static const char *const catalog_properties[] = {
+    "type", "catalog-impl", "warehouse", "uri", "io-impl", "default-namespace", "cache-enabled", "cache.expiration-interval-ms", "cache.case-sensitive",
+    "table-default.", "table-override.", "view-default.", "view-override.", "hadoop.", "s3.", "client.", "rest.", "glue.", "jdbc.", "http-client.", "metrics-reporter-impl",
+    "lock-impl", "lock.", "clients", "credential", "token", "scope", "oauth2-server-uri", "header.", "prefix", "use-nullable-query-schema", "defaultDatabase",
+    "use-timestamp-without-timezone-in-new-tables", "gcs.", "adls.", "manifest.cache-enabled", "io.manifest.", "user", "password",
+};
+
+/* The part of spark.sql.catalog.NAME.part; data NULL when the key is no such one. */
+static nl_str catalog_property(nl_str key)
 {
-    enum { LONGEST = 128 };
-    uint32_t row[LONGEST + 1];
-    if (a.length > LONGEST || b.length > LONGEST) return most + 1;
-    for (uint32_t j = 0; j <= b.length; j++)
-        row[j] = j;
-    for (uint32_t i = 1; i <= a.length; i++) {
-        uint32_t diagonal = row[0];
-        uint32_t best = row[0] = i;
-        for (uint32_t j = 1; j <= b.length; j++) {
-            const uint32_t replaced = diagonal + (a.data[i - 1] != b.data[j - 1]);
-            diagonal = row[j];
-            row[j] = NL_MIN(replaced, NL_MIN(row[j], row[j - 1]) + 1);
-            best = NL_MIN(best, row[j]);
-        }
-        if (best > most) return most + 1;
-    }
-    return row[b.length];
+    const nl_str prefix = NL_STR("spark.sql.catalog.");
+    const size_t point = nl_str_starts(key, prefix) ? nl_str_find_char(key, '.', prefix.length) : NL_NOT_FOUND;
+    return point == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(key, point + 1, key.length);
 }
 
-nl_str nl_conf_nearest(nl_str key)
+bool nl_conf_is_known(nl_str key)
 {
-    uint32_t best = 4; /* four slips of the finger are a typing error, more are another key */
-    nl_str nearest = {0};
-    for (uint32_t i = 0; i < NL_COUNT(rows); i++) {
-        const uint32_t distance = edit_distance(key, nl_str_from(rows[i].key), best);
-        if (distance < best) {
-            best = distance;
-            nearest = nl_str_from(rows[i].key);
-        }
+    if (nl_conf_find(key)) return true;
+    const nl_str property = catalog_property(key);
+    if (!property.data) return nl_str_starts(key, NL_STR("spark.sql.catalog."));
+    for (uint32_t i = 0; i < NL_COUNT(catalog_properties); i++) {
+        const nl_str known = nl_str_from(catalog_properties[i]);
+        if (nl_str_equal(property, known) || (nl_str_ends(known, NL_STR(".")) && nl_str_starts(property, known))) return true;
     }
-    return nearest;
+    return false;
+}
+
+nl_str nl_conf_nearest(nl_arena *arena, nl_str key)
+{
+    nl_nearest nearest = {.word = key};
+    const nl_str property = catalog_property(key);
+    for (uint32_t i = 0; i < NL_COUNT(rows); i++)
+        nl_nearest_offer(&nearest, nl_str_from(rows[i].key));
+    for (uint32_t i = 0; property.data && i < NL_COUNT(catalog_properties); i++)
+        nl_nearest_offer(&nearest, nl_arena_f(arena, NL_STR_FMT "%s", (int)(key.length - property.length), key.data, catalog_properties[i]));
+    return nearest.found;
 }
 
 static uint32_t lower_bound(const nl_conf_map *map, nl_str key)

@@ -86,6 +86,16 @@ static bool has_configured_catalog(const nl_session *session)
     return false;
 }
 
+nl_str nl_session_default_namespace(const nl_session *session, nl_str catalog)
+{
+    nl_builder key;
+    nl_builder_init(&key, 4096);
+    nl_append_f(&key, CATALOG_PREFIX NL_STR_FMT ".default-namespace", NL_STR_ARG(catalog));
+    const nl_str configured = nl_conf_map_get(&session->confs, nl_builder_str(&key));
+    nl_builder_fini(&key);
+    return configured.length > 0 ? configured : NL_STR("default");
+}
+
 static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count)
 {
     session->machine_zone = session->zone = machine_zone();
@@ -103,7 +113,7 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     session->cancel = nl_cancel_new(NULL);
     nl_str catalog = nl_conf_map_get(&session->confs, NL_STR("spark.sql.defaultCatalog"));
     if (!catalog.data) catalog = has_configured_catalog(session) ? NL_STR(SESSION_CATALOG) : NL_STR(BUILT_IN_CATALOG);
-    const nl_str initial_namespace = NL_STR("default");
+    const nl_str initial_namespace = nl_session_default_namespace(session, catalog);
     return nl_session_use(session, catalog, &initial_namespace, 1);
 }
 
@@ -322,11 +332,22 @@ nl_cancel *nl_session_cancel_token(nl_session *session)
     return session->cancel;
 }
 
+nl_progress *nl_session_progress(nl_session *session)
+{
+    return &session->progress;
+}
+
 void nl_session_begin(nl_session *session)
 {
+    atomic_store(&session->progress.rows, 0);
+    atomic_store(&session->progress.rows_total, 0);
+    atomic_store(&session->progress.bytes, 0);
+    atomic_store(&session->progress.files, 0);
+    atomic_store(&session->progress.files_total, 0);
     if (!nl_cancel_is_set(session->cancel)) return;
-    nl_cancel_release(session->cancel);
+    nl_cancel *old = session->cancel; /* a signal handler must never meet one that is freed */
     session->cancel = nl_cancel_new(NULL);
+    nl_cancel_release(old);
 }
 
 void nl_session_cancel(nl_session *session)

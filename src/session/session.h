@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/pool.h"
 #include "catalog/catalog.h"
 #include "column/value.h"
@@ -35,7 +37,8 @@ typedef struct nl_conf_row {
 } nl_conf_row;
 const nl_conf_row *nl_conf_at(uint32_t i);  /* NULL past the end */
 const nl_conf_row *nl_conf_find(nl_str key); /* exact */
-nl_str nl_conf_nearest(nl_str key);          /* the known key that differs least; empty when none is near */
+bool nl_conf_is_known(nl_str key);           /* a row, or a catalog or a known property of one */
+nl_str nl_conf_nearest(nl_arena *arena, nl_str key); /* the known key that differs least; empty when none is near */
 
 /* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */
 NL_MUST_USE nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog);
@@ -44,6 +47,7 @@ bool nl_session_has_catalog(const nl_session *session, nl_str name); /* configur
 void nl_session_catalog_names(const nl_session *session, nl_arena *arena, const nl_str **names, uint32_t *name_count);
 nl_str nl_session_current_catalog(const nl_session *session);
 void nl_session_current_namespace(const nl_session *session, const nl_str **parts, uint32_t *part_count); /* borrowed */
+nl_str nl_session_default_namespace(const nl_session *session, nl_str catalog); /* where USE catalog begins; borrowed */
 NL_MUST_USE nl_status nl_session_use(nl_session *session, nl_str catalog, const nl_str *namespace_parts, uint32_t part_count); /* checked by the caller */
 
 /* a.b.c as written → catalog and the rest: the first part when it names a catalog, else the current one (and its
@@ -102,6 +106,13 @@ NL_MUST_USE nl_status nl_session_put_function(nl_session *session, const nl_sess
 const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary); /* any case; or NULL */
 bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary);
 const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i); /* NULL past the end */
+
+/* What the running statement has read so far: workers add, the shell's progress bar reads, also from a signal handler.
+ * The totals grow as scans are planned; rows_total counts only files whose number of rows is known. */
+typedef struct nl_progress {
+    atomic_uint_fast64_t rows, rows_total, bytes, files, files_total;
+} nl_progress;
+nl_progress *nl_session_progress(nl_session *session); /* lives as long as the session; nl_session_begin sets it to zero */
 
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);

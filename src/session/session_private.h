@@ -41,6 +41,7 @@ struct nl_session {
     nl_memory *memory;
     nl_pool *pool;
     nl_cancel *cancel; /* of the running statement */
+    nl_progress progress;
     nl_arena *arena;   /* texts that live as long as the session */
     nl_str user;
     nl_str app_id;

@@ -5,5 +5,5 @@
 
 /* Reads statements until end of input or `quit`. Returns the exit status. */
 int nl_shell_interactive(nl_shell *shell);
-/* Ctrl-C cancels the running statement of this session instead of ending the program. */
-void nl_shell_catch_interrupts(nl_session *session);
+/* Ctrl-C cancels the running statement instead of ending the program at once. In a script a second one ends it. */
+void nl_shell_catch_interrupts(nl_shell *shell);

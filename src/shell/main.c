@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/distance.h"
 #include "shell/interactive.h"
 #include "shell/script.h"
 #include "shell/sql_options.h"
-
-#define EXIT_WRONG_USAGE 2
 
 static void print_help(void)
 {
@@ -19,12 +18,12 @@ static void print_help(void)
 }
 
 /* A key that nobody knows is most often a slip of the finger. */
-static void warn_of_unknown_confs(const nl_sql_flags *flags)
+static void warn_of_unknown_confs(nl_arena *arena, const nl_sql_flags *flags)
 {
     for (uint32_t i = 0; i < flags->confs.count; i++) {
         const nl_property *conf = flags->confs.items[i];
-        if (nl_conf_find(conf->key)) continue;
-        const nl_str nearest = nl_conf_nearest(conf->key);
+        if (nl_conf_is_known(conf->key)) continue;
+        const nl_str nearest = nl_conf_nearest(arena, conf->key);
         if (nearest.length)
             fprintf(stderr, "Warning: unknown configuration key " NL_STR_FMT "; did you mean " NL_STR_FMT "?\n", NL_STR_ARG(conf->key), NL_STR_ARG(nearest));
     }
@@ -44,11 +43,16 @@ static nl_status open_session(const nl_sql_flags *flags, nl_session **session)
     return status;
 }
 
+/* A file that is not there ends the program with 1, not 3: so does spark-sql. */
 static bool run_init_files(nl_shell *shell)
 {
-    for (uint32_t i = 0; i < shell->flags->init_files.count; i++)
-        if (!nl_shell_run_file(shell, shell->flags->init_files.items[i])) return false;
-    return true;
+    bool is_ok = true;
+    shell->is_quiet = true;
+    for (uint32_t i = 0; is_ok && i < shell->flags->init_files.count; i++)
+        is_ok = nl_shell_run_file(shell, shell->flags->init_files.items[i]);
+    shell->is_quiet = false;
+    if (shell->exit_status == NL_EXIT_NO_FILE) shell->exit_status = NL_EXIT_FAILED;
+    return is_ok;
 }
 
 static bool use_database(nl_shell *shell)
@@ -67,15 +71,16 @@ static bool use_database(nl_shell *shell)
 
 static int run_shell(nl_shell *shell)
 {
-    if (!use_database(shell) || !run_init_files(shell)) return EXIT_FAILURE;
+    if (!use_database(shell)) return NL_EXIT_FAILED;
+    if (!run_init_files(shell)) return shell->exit_status;
     for (uint32_t i = 0; i < shell->flags->scripts.count; i++) {
         const nl_script_source *source = shell->flags->scripts.items[i];
         const bool is_ok = source->is_file ? nl_shell_run_file(shell, source->text) : nl_shell_run_text(shell, nl_str_from(source->text));
-        if (!is_ok) return EXIT_FAILURE;
+        if (!is_ok) return shell->exit_status;
     }
     if (shell->flags->scripts.count > 0) return EXIT_SUCCESS;
-    if (isatty(STDIN_FILENO)) return nl_shell_interactive(shell);
-    return nl_shell_run_file(shell, "-") ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return nl_shell_interactive(shell);
+    return nl_shell_run_file(shell, "-") ? EXIT_SUCCESS : shell->exit_status;
 }
 
 static int run_sql(int argument_count, char **arguments)
@@ -87,7 +92,7 @@ static int run_sql(int argument_count, char **arguments)
     nl_status status = nl_sql_flags_parse(arena, argument_count, arguments, &flags);
     if (status) {
         nl_shell_print_error(status);
-        exit_status = EXIT_WRONG_USAGE;
+        exit_status = NL_EXIT_WRONG_USAGE;
     } else if (flags.wants_help) {
         nl_sql_flags_print_help();
     } else if (flags.wants_version) {
@@ -97,8 +102,8 @@ static int run_sql(int argument_count, char **arguments)
         exit_status = EXIT_FAILURE;
     } else {
         nl_shell shell = {.session = session, .flags = &flags, .is_terminal = isatty(STDOUT_FILENO)};
-        if (!flags.is_silent) warn_of_unknown_confs(&flags);
-        nl_shell_catch_interrupts(session);
+        if (!flags.is_silent) warn_of_unknown_confs(arena, &flags);
+        nl_shell_catch_interrupts(&shell);
         exit_status = run_shell(&shell);
     }
     nl_session_free(session);
@@ -115,20 +120,44 @@ static void keep_freed_pages(void)
 #endif
 }
 
+static int run_version(int argument_count, char **arguments)
+{
+    if (argument_count > 0) {
+        fprintf(stderr, "nilas version takes no argument, not %s\n", arguments[0]);
+        return NL_EXIT_WRONG_USAGE;
+    }
+    printf("nilas %s\n", NILAS_VERSION);
+    return EXIT_SUCCESS;
+}
+
+static int run_help(int argument_count, char **arguments)
+{
+    if (argument_count > 0 && strcmp(arguments[0], "sql") == 0)
+        nl_sql_flags_print_help();
+    else
+        print_help();
+    return EXIT_SUCCESS;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argument_count, char **arguments);
+} commands[] = {
+    {"sql", run_sql}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
+};
+
 int main(int argc, char **argv)
 {
     keep_freed_pages();
     signal(SIGPIPE, SIG_IGN);
     const char *command = argc > 1 ? argv[1] : "help";
-    if (strcmp(command, "sql") == 0) return run_sql(argc - 2, argv + 2);
-    if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0) {
-        printf("nilas %s\n", NILAS_VERSION);
-        return EXIT_SUCCESS;
+    nl_nearest nearest = {.word = nl_str_from(command)};
+    for (size_t i = 0; i < NL_COUNT(commands); i++) {
+        if (strcmp(command, commands[i].name) == 0) return commands[i].run(NL_MAX(argc - 2, 0), argv + NL_MIN(argc, 2));
+        nl_nearest_offer(&nearest, nl_str_from(commands[i].name));
     }
-    if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
-        print_help();
-        return EXIT_SUCCESS;
-    }
-    fprintf(stderr, "nilas: unknown command %s; `nilas help` lists the commands\n", command);
-    return EXIT_WRONG_USAGE;
+    fprintf(stderr, "nilas: unknown command %s", command);
+    if (nearest.found.length > 0) fprintf(stderr, "; did you mean " NL_STR_FMT "?", NL_STR_ARG(nearest.found));
+    fprintf(stderr, "\n`nilas help` lists the commands\n");
+    return NL_EXIT_WRONG_USAGE;
 }

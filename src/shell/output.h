@@ -18,9 +18,17 @@ bool nl_output_format_find(nl_str name, nl_output_format *format);
 
 typedef struct nl_output_options {
     nl_output_format format;
-    bool has_header; /* HIVE */
+    bool has_header;         /* HIVE */
+    bool is_terminal;        /* widths as a terminal draws them, not as show() counts them */
+    uint32_t columns_max;    /* TABLE: cells are shortened so that lines are no longer; 0: no limit */
     const nl_timezone *zone;
+    void (*before_output)(void); /* called once, before the first byte; or NULL */
 } nl_output_options;
 
-/* Prints all rows. *row_count: rows printed. A closed pipe ends quietly. */
-NL_MUST_USE nl_status nl_output_print(FILE *file, nl_result *result, const nl_output_options *options, uint64_t *row_count);
+typedef struct nl_output_facts { /* what happened */
+    uint64_t row_count;
+    bool has_shortened;      /* cells were cut to fit columns_max */
+} nl_output_facts;
+
+/* Prints all rows. A closed pipe ends quietly. */
+NL_MUST_USE nl_status nl_output_print(FILE *file, nl_result *result, const nl_output_options *options, nl_output_facts *facts);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/distance.h"
 #include "session/session.h"
 #include "storage/filesystem.h"
 
@@ -85,6 +86,16 @@ static const flag_row *find_flag(nl_str name)
         if (nl_str_is(name, flags_table[i].name) || (flags_table[i].short_name && nl_str_is(name, flags_table[i].short_name)))
             return &flags_table[i];
     return NULL;
+}
+
+static nl_status unknown_flag(nl_str name)
+{
+    nl_nearest nearest = {.word = name};
+    for (size_t i = 0; i < NL_COUNT(flags_table); i++)
+        nl_nearest_offer(&nearest, nl_str_from(flags_table[i].name));
+    const bool is_near = nearest.found.length > 0;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unknown option " NL_STR_FMT "%s" NL_STR_FMT "%s `nilas sql --help` lists the options", NL_STR_ARG(name),
+                         is_near ? "; did you mean " : ";", NL_STR_ARG(nearest.found), is_near ? "?" : "");
 }
 
 static nl_property *make_property(nl_arena *arena, nl_str key, nl_str value)
@@ -212,8 +223,7 @@ nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **argumen
             name = nl_str_slice(name, 0, equals);
         }
         const flag_row *row = find_flag(name);
-        if (!row)
-            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unknown option " NL_STR_FMT "; `nilas sql --help` lists the options", NL_STR_ARG(name));
+        if (!row) return unknown_flag(name);
         if (row->has_value && !value) {
             if (i + 1 == argument_count)
                 return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, NL_STR_FMT " wants a value", NL_STR_ARG(name));

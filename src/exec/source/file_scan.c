@@ -139,8 +139,7 @@ static nl_status open_file(file_scan *self, open_unit *open)
     if (status) return status;
     if (open->unit->task && plan->deletes) NL_TRY(nl_delete_filter_load(plan->deletes, open->unit->task, &open->deletes));
     atomic_fetch_add_explicit(&self->files_read, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&plan->query->files_read, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&plan->query->bytes_read, nl_file_size(open->file), memory_order_relaxed);
+    nl_query_has_read(plan->query, 1, nl_file_size(open->file), 0);
     return plan_row_groups(self, open);
 }
 
@@ -539,7 +538,7 @@ static nl_status read_window(file_reader *self, nl_parquet_window window, nl_bat
     nl_batch_fini(&filtered);
     forget_cached(self);
     atomic_fetch_add_explicit(&scan->rows_scanned, window.row_count, memory_order_relaxed);
-    atomic_fetch_add_explicit(&scan->plan.query->rows_read, window.row_count, memory_order_relaxed);
+    nl_query_has_read(scan->plan.query, 0, 0, window.row_count);
     return status;
 }
 
@@ -693,6 +692,14 @@ static nl_status compile_filter(file_scan *self)
     return nl_program_compile_filter(self->plan.arena, node->scan.filter, self->filter_columns, self->filter_count, &self->filter);
 }
 
+static void expect_units(const nl_file_scan_plan *plan)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < plan->unit_count; i++)
+        rows += (uint64_t)NL_MAX(plan->units[i].row_count, 0);
+    nl_query_expects(plan->query, plan->unit_count, rows);
+}
+
 nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)
 {
     file_scan *self = calloc(1, sizeof(*self));
@@ -705,6 +712,7 @@ nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)
     }
     self->base.ops = &file_scan_ops;
     self->plan = *plan;
+    expect_units(plan);
     nl_mutex_init(&self->mutex);
     pthread_cond_init(&self->changed, NULL);
     nl_status status = compile_filter(self);

@@ -40,26 +40,28 @@ static nl_status delete_by_copy(nl_row_level *self, const nl_ast_expr *where, co
     NL_TRY(nl_plan_is_true(command, condition, &is_deleted));
     const nl_logical *kept = nl_plan_filter(command, scan, nl_expr_not(command->arena, is_deleted));
     const uint32_t count = self->target.row_type->child_count;
-    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count);
-    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count);
+    const uint32_t lineage = nl_row_level_lineage(self);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count + lineage);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + lineage);
     for (uint32_t i = 0; i < count; i++) {
         exprs[i] = nl_column_expr(command->arena, &scan->columns[i]);
         names[i] = scan->columns[i].name;
     }
-    return nl_row_level_replace(self, nl_plan_project(command, kept, exprs, names, count), files, file_count, conflict_filter);
+    nl_row_level_add_lineage(self, scan, NULL, exprs + count, names + count);
+    return nl_row_level_replace(self, nl_plan_project(command, kept, exprs, names, count + lineage), files, file_count, conflict_filter);
 }
 
 static nl_status delete_by_position(nl_row_level *self, const nl_logical *scan, const nl_expr *condition, const nl_predicate *conflict_filter)
 {
     nl_command *command = self->command;
-    const uint32_t count = self->target.row_type->child_count;
+    const uint32_t column_count = self->target.row_type->child_count, count = column_count + nl_row_level_lineage(self);
     const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count + 5);
     nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + 5);
     static const char *const hidden[] = {"_file", "_pos", "_spec_id", "_partition"};
     for (uint32_t i = 0; i < count; i++) {
-        const nl_value null_value = nl_value_null(self->target.row_type->children[i].type);
+        const nl_value null_value = nl_value_null(i < column_count ? self->target.row_type->children[i].type : nl_type_bigint());
         exprs[i] = nl_expr_literal(command->arena, &null_value);
-        names[i] = self->target.row_type->children[i].name;
+        names[i] = i < column_count ? self->target.row_type->children[i].name : NL_STR("_lineage");
     }
     exprs[count] = nl_plan_int(command, 1);
     names[count] = NL_STR("_operation");

@@ -496,12 +496,16 @@ static nl_status merge_by_copy(merge *self)
     NL_TRY(join_sides(self, !only_inserts, files, file_count, only_inserts ? NL_JOIN_RIGHT : self->has_insert ? NL_JOIN_FULL : NL_JOIN_LEFT, &plan));
     NL_TRY(choose_actions(self, &plan, &rows));
     NL_TRY(compare_action(self, &rows, only_inserts ? ">" : ">=", ACTION_KEEP, &is_kept));
-    const nl_expr **values = NL_NEW_ARRAY(command->arena, const nl_expr *, plan.target_count);
-    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, plan.target_count);
+    const uint32_t lineage = only_inserts ? 0 : nl_row_level_lineage(&self->base);
+    const nl_expr **values = NL_NEW_ARRAY(command->arena, const nl_expr *, plan.target_count + 2);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, plan.target_count + 2);
+    const nl_expr *is_changed = NULL;
     NL_TRY(row_values(self, &plan, &rows, values));
+    NL_TRY(compare_action(self, &rows, ">", ACTION_KEEP, &is_changed));
     for (uint32_t i = 0; i < plan.target_count; i++)
         names[i] = row_type->children[i].name;
-    const nl_logical *output = nl_plan_project(command, nl_plan_filter(command, rows.plan, is_kept), values, names, plan.target_count);
+    if (lineage) nl_row_level_add_lineage(&self->base, rows.plan, is_changed, values + plan.target_count, names + plan.target_count);
+    const nl_logical *output = nl_plan_project(command, nl_plan_filter(command, rows.plan, is_kept), values, names, plan.target_count + lineage);
     return only_inserts ? nl_row_level_append(&self->base, output) : nl_row_level_replace(&self->base, output, files, file_count, NULL);
 }
 
@@ -536,13 +540,14 @@ static nl_status merge_by_position(merge *self)
     NL_TRY(choose_actions(self, &plan, &rows));
     NL_TRY(compare_action(self, &rows, ">", ACTION_KEEP, &is_changed));
     NL_TRY(compare_action(self, &rows, "=", ACTION_DELETE, &is_deleted));
-    const uint32_t count = plan.target_count;
+    const uint32_t count = plan.target_count + nl_row_level_lineage(&self->base);
     const nl_expr **values = NL_NEW_ARRAY(command->arena, const nl_expr *, count + 5);
     nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + 5);
     NL_TRY(row_values(self, &plan, &rows, values));
-    NL_TRY(delta_operation(self, &rows, &values[count]));
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < plan.target_count; i++)
         names[i] = self->base.target.row_type->children[i].name;
+    nl_row_level_add_lineage(&self->base, rows.plan, nl_expr_boolean(command->arena, true), values + plan.target_count, names + plan.target_count);
+    NL_TRY(delta_operation(self, &rows, &values[count]));
     names[count] = NL_STR("_operation");
     for (uint32_t i = 0; i < NL_COUNT(hidden); i++) {
         values[count + 1 + i] = nl_row_level_column(&self->base, rows.plan, hidden[i]);

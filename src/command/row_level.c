@@ -226,12 +226,32 @@ static void start_operation(const nl_row_level *self, nl_operation_kind kind, co
     };
 }
 
+uint32_t nl_row_level_lineage(const nl_row_level *self)
+{
+    return self->target.metadata->format_version >= 3 ? 2 : 0;
+}
+
+void nl_row_level_add_lineage(nl_row_level *self, const nl_logical *plan, const nl_expr *is_changed, const nl_expr **exprs, nl_str *names)
+{
+    nl_command *command = self->command;
+    const nl_value null_value = nl_value_null(nl_type_bigint());
+    if (nl_row_level_lineage(self) == 0) return;
+    names[0] = NL_STR("_row_id");
+    names[1] = NL_STR("_last_updated_sequence_number");
+    exprs[0] = nl_row_level_column(self, plan, "_row_id");
+    exprs[1] = nl_row_level_column(self, plan, "_last_updated_sequence_number");
+    if (!is_changed) return;
+    const nl_expr *choice[] = {is_changed, nl_expr_literal(command->arena, &null_value), exprs[1]};
+    exprs[1] = nl_plan_case(command, choice, NL_COUNT(choice), nl_type_bigint());
+}
+
 nl_status nl_row_level_replace(nl_row_level *self, const nl_logical *rows, const nl_str *files, uint32_t file_count, const nl_predicate *conflict_filter)
 {
     nl_iceberg_sink *sink = NULL;
     nl_written_files written;
     nl_operation operation;
-    const nl_write_options options = nl_write_options_of(self->command, NULL);
+    nl_write_options options = nl_write_options_of(self->command, NULL);
+    options.has_lineage = nl_row_level_lineage(self) > 0;
     start_operation(self, NL_OPERATION_OVERWRITE, conflict_filter, &operation);
     NL_TRY(removed_files(self, files, file_count, &operation.removed_files));
     operation.removed_count = file_count;
@@ -255,6 +275,7 @@ static nl_status run_delta(nl_row_level *self, const nl_logical *rows, nl_iceber
     const nl_logical *plan = NULL, *optimized = NULL;
     nl_iceberg_sink *made = NULL;
     nl_write_options options = nl_write_options_of(command, NULL);
+    options.has_lineage = nl_row_level_lineage(self) > 0;
     options.deletes_by_partition = nl_str_is_nocase(nl_table_property(self->target.metadata, "write.delete.granularity", "file"), "partition");
     NL_TRY(nl_iceberg_delta_plan(&command->query, self->target.table, self->target.metadata, self->target.snapshot, &options, rows, &plan, &made));
     nl_status status = nl_command_optimize(command, plan, &optimized);
@@ -285,7 +306,7 @@ nl_status nl_row_level_delta(nl_row_level *self, const nl_logical *rows, const n
     }
     nl_removed_file *removed = NL_NEW_ARRAY(arena, nl_removed_file, written.rewritten_delete_file_count);
     for (uint32_t i = 0; i < written.rewritten_delete_file_count; i++)
-        removed[i].path = written.rewritten_delete_files[i];
+        removed[i] = (nl_removed_file){written.rewritten_delete_files[i].path, &written.rewritten_delete_files[i]};
     operation.referenced_files = referenced;
     operation.removed_files = removed;
     operation.removed_count = written.rewritten_delete_file_count;

@@ -28,6 +28,13 @@ NL_MUST_USE nl_status nl_row_level_scan(nl_row_level *self, bool is_restricted, 
 const nl_expr *nl_row_level_column(nl_row_level *self, const nl_logical *plan, const char *name);
 const nl_expr *nl_column_expr(nl_arena *arena, const nl_column *column);
 
+/* v3: rows that are copied or changed carry _row_id and _last_updated_sequence_number behind the table's columns, in
+ * everything that nl_row_level_replace and _delta take. 2 or 0. */
+uint32_t nl_row_level_lineage(const nl_row_level *self);
+/* Sets exprs[0], [1] and names[0], [1] to them, or does nothing before v3. is_changed: NULL: no row is (the number stays);
+ * else where it is true the sequence number is left to the commit. */
+void nl_row_level_add_lineage(nl_row_level *self, const nl_logical *plan, const nl_expr *is_changed, const nl_expr **exprs, nl_str *names);
+
 /* Distinct _file values of a plan that outputs `column`: sorted paths, in the arena. */
 NL_MUST_USE nl_status nl_row_level_affected(nl_row_level *self, const nl_logical *plan, const nl_expr *file_column, const nl_str **files, uint32_t *file_count);
 /* Every data file of the snapshot. */

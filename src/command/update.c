@@ -15,8 +15,8 @@ static nl_status make_row(nl_row_level *self, const nl_ast_update *update, const
     nl_arena *arena = self->command->arena;
     row->count = self->target.row_type->child_count;
     row->current = NL_NEW_ARRAY(arena, const nl_expr *, row->count);
-    row->stored = NL_NEW_ARRAY(arena, const nl_expr *, row->count);
-    row->names = NL_NEW_ARRAY(arena, nl_str, row->count + 5);
+    row->stored = NL_NEW_ARRAY(arena, const nl_expr *, row->count + 2);
+    row->names = NL_NEW_ARRAY(arena, nl_str, row->count + 7);
     const nl_expr **values = NL_NEW_ARRAY(arena, const nl_expr *, row->count);
     for (uint32_t i = 0; i < row->count; i++) {
         row->current[i] = nl_column_expr(arena, &scan->columns[i]);
@@ -69,7 +69,8 @@ static nl_status update_by_copy(nl_row_level *self, const nl_ast_update *update,
         const nl_expr *choice[] = {flag, row.stored[i], row.current[i]};
         if (row.stored[i] != row.current[i]) row.stored[i] = nl_plan_case(command, choice, NL_COUNT(choice), row.stored[i]->type);
     }
-    return nl_row_level_replace(self, nl_plan_project(command, marked, row.stored, row.names, row.count), files, file_count, conflict_filter);
+    nl_row_level_add_lineage(self, marked, flag, row.stored + row.count, row.names + row.count);
+    return nl_row_level_replace(self, nl_plan_project(command, marked, row.stored, row.names, row.count + nl_row_level_lineage(self)), files, file_count, conflict_filter);
 }
 
 static nl_status update_by_position(nl_row_level *self, const nl_ast_update *update, const nl_logical *scan, const nl_expr *condition,
@@ -79,16 +80,18 @@ static nl_status update_by_position(nl_row_level *self, const nl_ast_update *upd
     static const char *const hidden[] = {"_file", "_pos", "_spec_id", "_partition"};
     update_row row;
     NL_TRY(make_row(self, update, scan, &row));
-    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, row.count + 5);
+    const uint32_t count = row.count + nl_row_level_lineage(self);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count + 5);
     memcpy(exprs, row.stored, row.count * sizeof(*exprs));
-    exprs[row.count] = nl_plan_int(command, 3);
-    row.names[row.count] = NL_STR("_operation");
+    nl_row_level_add_lineage(self, scan, nl_expr_boolean(command->arena, true), exprs + row.count, row.names + row.count);
+    exprs[count] = nl_plan_int(command, 3);
+    row.names[count] = NL_STR("_operation");
     for (uint32_t i = 0; i < NL_COUNT(hidden); i++) {
-        exprs[row.count + 1 + i] = nl_row_level_column(self, scan, hidden[i]);
-        row.names[row.count + 1 + i] = nl_str_from(hidden[i]);
+        exprs[count + 1 + i] = nl_row_level_column(self, scan, hidden[i]);
+        row.names[count + 1 + i] = nl_str_from(hidden[i]);
     }
     const nl_logical *updated = nl_plan_filter(command, scan, condition);
-    return nl_row_level_delta(self, nl_plan_project(command, updated, exprs, row.names, row.count + 5), conflict_filter, false);
+    return nl_row_level_delta(self, nl_plan_project(command, updated, exprs, row.names, count + 5), conflict_filter, false);
 }
 
 static nl_status update_rows(nl_row_level *self, const nl_ast_update *update)

@@ -21,6 +21,7 @@ typedef struct nl_write_options { /* zero: the table's properties, then the defa
     bool ignores_order;            /* use-table-distribution-and-ordering=false */
     bool keeps_plan_order;         /* the input is sorted: write it in its order */
     bool deletes_by_partition;     /* delete-granularity=partition */
+    bool has_lineage;              /* v3: behind the table's columns come _row_id and _last_updated_sequence_number, to be kept */
 } nl_write_options;
 
 typedef struct nl_written_files { /* in the arena given to finish */
@@ -28,7 +29,7 @@ typedef struct nl_written_files { /* in the arena given to finish */
     uint32_t data_file_count;
     nl_data_file *delete_files;
     uint32_t delete_file_count;
-    nl_str *rewritten_delete_files; /* file-scoped position delete files merged into new ones: to be removed */
+    nl_data_file *rewritten_delete_files; /* file-scoped position deletes and vectors merged into new ones: to be removed */
     uint32_t rewritten_delete_file_count;
     int64_t row_count;
 } nl_written_files;

@@ -31,12 +31,18 @@ static bool is_row_filtered(const filter *self)
     return self->attempt->operation->row_filter != NULL;
 }
 
-static removed_slot *find_slot(const filter *self, nl_str path)
+/* Many deletion vectors share one file: they are told apart by their place in it. */
+static int64_t place_of(const nl_data_file *file)
+{
+    return file && nl_data_file_is_deletion_vector(file) ? file->content_offset : NL_NONE;
+}
+
+static removed_slot *find_slot(const filter *self, nl_str path, int64_t place)
 {
     if (!self->slots) return NULL;
     for (uint32_t at = (uint32_t)nl_hash_bytes(path.data, path.length, 0) & self->slot_mask;; at = (at + 1) & self->slot_mask) {
         if (!self->slots[at].file) return NULL;
-        if (nl_str_equal(self->slots[at].file->path, path)) return &self->slots[at];
+        if (nl_str_equal(self->slots[at].file->path, path) && place_of(self->slots[at].file->file) == place) return &self->slots[at];
     }
 }
 
@@ -59,7 +65,7 @@ static void index_removed(filter *self)
     self->removed_specs = NL_NEW_ARRAY(self->attempt->arena, int32_t, self->attempt->base->spec_count + operation->removed_count);
     for (uint32_t i = 0; i < operation->removed_count; i++) {
         const nl_removed_file *file = &operation->removed_files[i];
-        if (find_slot(self, file->path)) continue;
+        if (find_slot(self, file->path, place_of(file->file))) continue;
         uint32_t at = (uint32_t)nl_hash_bytes(file->path.data, file->path.length, 0) & self->slot_mask;
         while (self->slots[at].file)
             at = (at + 1) & self->slot_mask;
@@ -114,7 +120,7 @@ static bool may_hold(const filter *self, const nl_manifest_file *file)
     if (file->added_files_count == 0 && file->existing_files_count == 0) return false;
     if (file->content == NL_MANIFEST_DELETES) {
         const bool is_old = self->data_sequence_number_min > 0 && file->min_sequence_number < self->data_sequence_number_min;
-        if (is_old || self->removed_data_paths.count > 0) return true;
+        if (is_old || (base->format_version >= 3 && self->removed_data_paths.count > 0)) return true;
     }
     if (drops_partitions(self)) return true;
     if (may_hold_removed(self, file)) return true;
@@ -178,7 +184,7 @@ static bool is_removed_data(const filter *self, nl_str path)
 static nl_status should_remove(filter *self, const nl_manifest *manifest, const nl_manifest_entry *entry, bool *is_removed)
 {
     const nl_data_file *file = &entry->file;
-    removed_slot *slot = find_slot(self, file->path);
+    removed_slot *slot = find_slot(self, file->path, place_of(file));
     *is_removed = slot != NULL;
     if (slot) {
         slot->is_found = true;

@@ -3,7 +3,7 @@
     python3 tests/crash/crash.py NILAS [--runs 200] [--seed S] [--reader PYTHON_WITH_PYICEBERG]
 
 Each run: a process executes a few random statements (append, merge, delete, update, overwrite, compaction, expiry) against a
-copy-on-write or a merge-on-read table and dies. Then every acknowledged statement must be there, the one that was under
+copy-on-write or a merge-on-read table, or one with deletion vectors, and dies. Then every acknowledged statement must be there, the one that was under
 way wholly or not at all; every file that metadata names exists with its length; a new process reads the table within a
 second of being started. At the end remove_orphan_files must find all that the killed ones left, but hidden temporary
 files. A failing seed is printed with the command that replays it.
@@ -20,7 +20,7 @@ from support import Warehouse  # pylint: disable=wrong-import-position
 
 POINTS = ["write.data-file-written", "commit.manifests-written", "commit.list-written", "commit.before-swap", "commit.after-swap", "expire.before-delete",
           "local.written", "local.synced", "local.published", "local.durable"]
-MODES = {"lake.db.cow": "copy-on-write", "lake.db.mor": "merge-on-read"}
+MODES = {"lake.db.cow": ("copy-on-write", 2), "lake.db.mor": ("merge-on-read", 2), "lake.db.vectors": ("merge-on-read", 3)}
 
 
 class Model:
@@ -183,8 +183,9 @@ def main():
     started = time.monotonic()
     try:
         warehouse.query("CREATE NAMESPACE lake.db")
-        for table, mode in MODES.items():
-            warehouse.query(f"CREATE TABLE {table} (id bigint, p int, v string) USING iceberg PARTITIONED BY (p) TBLPROPERTIES ('write.delete.mode' = '{mode}', "
+        for table, (mode, version) in MODES.items():
+            warehouse.query(f"CREATE TABLE {table} (id bigint, p int, v string) USING iceberg PARTITIONED BY (p) TBLPROPERTIES ('format-version' = '{version}', "
+                            f"'write.delete.mode' = '{mode}', "
                             f"'write.update.mode' = '{mode}', 'write.merge.mode' = '{mode}')")
         for done in range(1, arguments.runs + 1):
             place, died = one_run(warehouse, model, dice, states, durations)

@@ -27,7 +27,8 @@ typedef struct operation {
     bool goes_on_after_commit; /* what fails behind the commit is reported, and the change stays */
 } operation;
 
-#define CREATE(mode) "CREATE TABLE " TABLE " (id bigint, p int, s string) USING iceberg PARTITIONED BY (p) TBLPROPERTIES ('commit.retry.min-wait-ms' = '1', " \
+#define CREATE(mode) CREATE_VERSION("2", mode)
+#define CREATE_VERSION(version, mode) "CREATE TABLE " TABLE " (id bigint, p int, s string) USING iceberg PARTITIONED BY (p) TBLPROPERTIES ('format-version' = '" version "', 'commit.retry.min-wait-ms' = '1', " \
     "'commit.status-check.min-wait-ms' = '1', 'write.delete.mode' = '" mode "', 'write.update.mode' = '" mode "', 'write.merge.mode' = '" mode "')"
 #define FILL "INSERT INTO " TABLE " SELECT id, CAST(id % 2 AS int), concat('a', id) FROM range(10)", \
              "INSERT INTO " TABLE " SELECT id, CAST(id % 2 AS int), concat('b', id) FROM range(10, 20)"
@@ -44,6 +45,7 @@ static const operation operations[] = {
     {"update_mor", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id = 5"}, "UPDATE " TABLE " SET s = 'x' WHERE id IN (3, 14)"},
     {"merge_cow", {CREATE("copy-on-write"), FILL}, MERGE},
     {"merge_mor", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id = 9"}, MERGE},
+    {"merge_vectors", {CREATE_VERSION("3", "merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id IN (9, 11)"}, MERGE},
     {"compact", {CREATE("merge-on-read"), FILL, "DELETE FROM " TABLE " WHERE id IN (3, 14)"},
      "CALL lake.system.rewrite_data_files(table => 'db.t', options => map('rewrite-all', 'true'))"},
     {"expire", {CREATE("copy-on-write"), FILL, "DELETE FROM " TABLE " WHERE id = 3"},

@@ -23,6 +23,7 @@ typedef struct rewrite {
     const nl_list *zorder;        /* field ids */
     nl_scan_plan *plan;
     int64_t rewritten, added, bytes;
+    int64_t vectors;              /* of rewritten files: they go with them */
     nl_list done;                 /* rewritten_group *: waiting for their commit */
     int64_t failed_commits;
 } rewrite;
@@ -137,6 +138,21 @@ static int compare_paths(const void *a, const void *b)
     return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
 }
 
+/* v3: rows keep their identity when they move to another file. */
+static bool keeps_lineage(const rewrite *self)
+{
+    return self->call->target.metadata->format_version >= 3;
+}
+
+static const nl_column *lineage_column(const nl_logical *scan, uint32_t i)
+{
+    static const char *const names[] = {"_row_id", "_last_updated_sequence_number"};
+    uint32_t at = scan->column_count;
+    while (at-- > 0)
+        if (nl_str_is(scan->columns[at].name, names[i]) && scan->columns[at].is_hidden) break;
+    return &scan->columns[at];
+}
+
 static nl_status group_plan(rewrite *self, const nl_rewrite_group *group, const nl_logical **plan)
 {
     nl_command *command = self->call->command;
@@ -147,12 +163,12 @@ static nl_status group_plan(rewrite *self, const nl_rewrite_group *group, const 
     qsort(paths, group->task_count, sizeof(*paths), compare_paths);
     const nl_iceberg_read read = {.is_restricted = true, .files = paths, .file_count = group->task_count};
     NL_TRY(new_scan(self->call, &read, &scan));
-    const uint32_t count = self->call->target.row_type->child_count;
+    const uint32_t column_count = self->call->target.row_type->child_count, count = column_count + (keeps_lineage(self) ? 2 : 0);
     nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &scan, 1);
     nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, count);
     const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count);
     for (uint32_t i = 0; i < count; i++) {
-        const nl_column *source = &scan->columns[i];
+        const nl_column *source = i < column_count ? &scan->columns[i] : lineage_column(scan, i - column_count);
         exprs[i] = nl_expr_column(command->arena, source->id, source->name, source->type, source->is_nullable);
         columns[i] = (nl_column){.id = nl_plan_new_id(&command->context), .name = source->name, .type = source->type, .is_nullable = source->is_nullable};
     }
@@ -173,6 +189,7 @@ static nl_status rewrite_group(rewrite *self, const nl_rewrite_group *group)
     nl_write_options options = nl_write_options_of(command, NULL);
     options.ignores_order = true;
     options.keeps_plan_order = self->is_sorted;
+    options.has_lineage = keeps_lineage(self);
     options.target_file_bytes = group->target_bytes;
     options.has_spec_id = true;
     options.spec_id = self->options.output_spec_id;
@@ -184,6 +201,15 @@ static nl_status rewrite_group(rewrite *self, const nl_rewrite_group *group)
 }
 
 /* ---- commits --------------------------------------------------------------------------------------------------- */
+
+static int64_t vector_count(const nl_rewrite_group *group)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < group->task_count; i++)
+        for (uint32_t j = 0; j < group->tasks[i]->delete_count; j++)
+            count += nl_data_file_is_deletion_vector(group->tasks[i]->deletes[j]);
+    return count;
+}
 
 static nl_status commit_done(rewrite *self)
 {
@@ -208,7 +234,7 @@ static nl_status commit_done(rewrite *self)
         .data_sequence_number = self->keeps_sequence_number && self->call->target.metadata->format_version > 1 ? start->sequence_number : NL_NONE,
         .pool = command->query.pool,
     };
-    int64_t bytes = 0;
+    int64_t bytes = 0, vectors = 0;
     for (uint32_t i = 0; i < self->done.count; i++) {
         const rewritten_group *group = self->done.items[i];
         memcpy(added + operation.added_count, group->files.data_files, group->files.data_file_count * sizeof(*added));
@@ -216,6 +242,7 @@ static nl_status commit_done(rewrite *self)
         for (uint32_t j = 0; j < group->group->task_count; j++)
             removed[operation.removed_count++] = (nl_removed_file){group->group->tasks[j]->file->path, group->group->tasks[j]->file};
         bytes += group->group->bytes;
+        vectors += vector_count(group->group);
     }
     nl_status status = nl_operation_commit(self->call->table, &operation, NULL);
     for (uint32_t i = 0; i < self->done.count; i++) {
@@ -228,6 +255,7 @@ static nl_status commit_done(rewrite *self)
     self->rewritten += operation.removed_count;
     self->added += operation.added_count;
     self->bytes += bytes;
+    self->vectors += vectors;
     return NULL;
 }
 
@@ -265,5 +293,5 @@ nl_status nl_call_rewrite_data_files(nl_call *call)
     if (status) discard_done(&self);
     nl_scan_plan_release(self.plan);
     if (status) return status;
-    return nl_call_numbers(call, (const int64_t[]){self.rewritten, self.added, self.bytes, 0, 0});
+    return nl_call_numbers(call, (const int64_t[]){self.rewritten, self.added, self.bytes, 0, self.vectors});
 }

@@ -137,6 +137,37 @@ static const nl_type *with_file_names(nl_arena *arena, const nl_type *type)
     return copy;
 }
 
+/* v3: rows that are copied keep their identity in two more columns. */
+static const nl_type *with_lineage(nl_arena *arena, const nl_type *type)
+{
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, type->child_count + 2);
+    memcpy(fields, type->children, type->child_count * sizeof(*fields));
+    fields[type->child_count] = (nl_field){.name = NL_STR("_row_id"), .type = nl_type_bigint(), .is_nullable = true, .field_id = NL_FIELD_ID_ROW_ID};
+    fields[type->child_count + 1] = (nl_field){.name = NL_STR("_last_updated_sequence_number"),
+                                               .type = nl_type_bigint(),
+                                               .is_nullable = true,
+                                               .field_id = NL_FIELD_ID_LAST_UPDATED_SEQUENCE_NUMBER};
+    return nl_type_struct(arena, fields, type->child_count + 2);
+}
+
+#define LINEAGE_JSON                                                                                                     \
+    ",{\"id\":2147483540,\"name\":\"_row_id\",\"required\":false,\"type\":\"long\","                                            \
+    "\"doc\":\"Implicit row ID that is automatically assigned\"},"                                                         \
+    "{\"id\":2147483539,\"name\":\"_last_updated_sequence_number\",\"required\":false,\"type\":\"long\","                      \
+    "\"doc\":\"Sequence number when the row was last updated\"}]}"
+
+static nl_str schema_json(const nl_write_target *target, bool has_lineage)
+{
+    nl_builder json;
+    nl_builder_init(&json, NL_JSON_BYTES_MAX);
+    nl_schema_append_json(target->schema, &json);
+    nl_str text = nl_arena_str(target->arena, nl_builder_str(&json));
+    nl_builder_fini(&json);
+    if (has_lineage && nl_str_ends(text, NL_STR("}]}"))) /* two fields more at the end of the list */
+        text = nl_arena_f(target->arena, NL_STR_FMT "%s", NL_STR_ARG(nl_str_slice(text, 0, text.length - 2)), LINEAGE_JSON);
+    return text;
+}
+
 static nl_status fill_target(nl_write_target *target, const nl_write_options *given)
 {
     target->schema = nl_table_schema(target->metadata);
@@ -145,11 +176,8 @@ static nl_status fill_target(nl_write_target *target, const nl_write_options *gi
     NL_TRY(check_format(target, given));
     NL_TRY(nl_ice_type_to_sql(target->arena, target->schema->root, &target->file_type));
     target->file_type = with_file_names(target->arena, target->file_type);
-    nl_builder json;
-    nl_builder_init(&json, NL_JSON_BYTES_MAX);
-    nl_schema_append_json(target->schema, &json);
-    target->schema_json = nl_arena_str(target->arena, nl_builder_str(&json));
-    nl_builder_fini(&json);
+    if (given->has_lineage) target->file_type = with_lineage(target->arena, target->file_type);
+    target->schema_json = schema_json(target, given->has_lineage);
     NL_TRY(parquet_options(target, given));
     target->target_bytes = given->target_file_bytes;
     if (target->target_bytes <= 0)
@@ -186,12 +214,13 @@ void nl_write_target_fini(nl_write_target *target)
     nl_mutex_fini(&target->mutex);
 }
 
-nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec *spec, const nl_value *partition, bool is_delete_file, nl_str *path)
+nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec *spec, const nl_value *partition, nl_written_kind kind, nl_str *path)
 {
     const uint32_t number = atomic_fetch_add(&target->file_number, 1);
     nl_mutex_lock(&target->mutex);
-    const nl_str name = is_delete_file ? nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%05u-deletes.parquet", NL_STR_ARG(target->query_id), number)
-                                       : nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-0-%05u.parquet", NL_STR_ARG(target->query_id), number);
+    static const char *const endings[] = {"parquet", "-deletes.parquet", "-deletes.puffin"};
+    const nl_str name = kind == NL_WRITTEN_DATA ? nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-0-%05u.parquet", NL_STR_ARG(target->query_id), number)
+                                                : nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%05u%s", NL_STR_ARG(target->query_id), number, endings[kind]);
     *path = nl_data_location(target->arena, target->metadata, spec, partition, name);
     nl_str *noted = NL_NEW(target->arena, nl_str);
     *noted = *path;
@@ -234,8 +263,10 @@ static nl_status add_leaf(const nl_table_metadata *metadata, const nl_parquet_le
 {
     nl_metrics_mode mode = {.kind = NL_METRICS_FULL};
     const nl_schema_column *column = nl_schema_find_id(nl_table_schema(metadata), leaf->field_id);
+    const bool is_lineage = leaf->field_id == NL_FIELD_ID_ROW_ID || leaf->field_id == NL_FIELD_ID_LAST_UPDATED_SEQUENCE_NUMBER;
     const nl_ice_type *type = is_delete_file ? nl_ice_type_of(leaf->field_id == NL_FIELD_ID_DELETE_FILE_POS ? NL_ICE_LONG : NL_ICE_STRING)
                               : column       ? column->field->type
+                              : is_lineage   ? nl_ice_type_of(NL_ICE_LONG)
                                              : NULL;
     if (!is_delete_file) NL_TRY(nl_metrics_mode_of(metadata, leaf->field_id, &mode));
     lists->ids[lists->size_count] = leaf->field_id;
@@ -327,7 +358,7 @@ nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition,
 static nl_status open_file(nl_data_writer *self)
 {
     nl_output *output = NULL;
-    NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, false, &self->path));
+    NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, NL_WRITTEN_DATA, &self->path));
     NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
     return nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer);
 }

@@ -29,8 +29,10 @@ typedef struct nl_write_target {
 NL_MUST_USE nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata,
                                            const nl_write_options *options);
 void nl_write_target_fini(nl_write_target *target);
-/* The path of a new file of a partition of `spec` (one value per field, or NULL); noted for discarding. In target->arena. */
-NL_MUST_USE nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec *spec, const nl_value *partition, bool is_delete_file, nl_str *path);
+/* The path of a new file of a partition of `spec` (one value per field, or NULL: at the root); noted for discarding. In
+ * target->arena. */
+typedef enum nl_written_kind { NL_WRITTEN_DATA, NL_WRITTEN_DELETES, NL_WRITTEN_VECTORS } nl_written_kind;
+NL_MUST_USE nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec *spec, const nl_value *partition, nl_written_kind kind, nl_str *path);
 
 typedef struct nl_data_writer nl_data_writer;
 /* partition: copied. worker: part of file names. */

@@ -437,9 +437,6 @@ nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *table, const
 nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,
                                 const nl_write_options *options, const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink)
 {
-    if (metadata->format_version >= 3)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot write deletion vectors yet: set write.delete.mode, write.update.mode and write.merge.mode of " NL_STR_FMT
-                             " to copy-on-write", NL_STR_ARG(table->name));
     NL_TRY(new_sink(query, table, metadata, options, sink));
     (*sink)->is_delta = true;
     (*sink)->snapshot = snapshot;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "column/value.h"
 #include "exec/source/delete_filter.h"
+#include "format/puffin/puffin.h"
 
 typedef struct file_positions {
     nl_str path; /* owned */
@@ -146,7 +147,7 @@ typedef struct delete_writing {
     nl_arena *arena;
     nl_written_files *files;
     nl_list delete_files;   /* nl_data_file * */
-    nl_list rewritten;      /* nl_str * */
+    nl_list rewritten;      /* nl_data_file * */
     bool is_rewrite;
     const nl_type *file_type;
 } delete_writing;
@@ -174,8 +175,9 @@ static nl_status find_tasks(delete_writing *self, const nl_snapshot *snapshot)
     return NULL;
 }
 
-/* Deletes that speak of this data file alone are joined into the new file, so that they never pile up. */
-static nl_status take_over(delete_writing *self, file_positions *file)
+/* Deletes that speak of this data file alone are joined into the new file, so that they never pile up. A deletion vector
+ * (takes_all) holds everything that is deleted: readers look at nothing else then. */
+static nl_status take_over(delete_writing *self, file_positions *file, bool takes_all)
 {
     bool has_scoped = false;
     nl_delete_cache *cache = NULL;
@@ -186,11 +188,11 @@ static nl_status take_over(delete_writing *self, file_positions *file)
     scoped.delete_count = 0;
     for (uint32_t i = 0; i < file->task->delete_count; i++) {
         const nl_data_file *candidate = file->task->deletes[i];
-        if (candidate->content != NL_CONTENT_POSITION_DELETES || !nl_data_file_referenced(candidate).data) continue;
+        if (candidate->content != NL_CONTENT_POSITION_DELETES || (!nl_data_file_referenced(candidate).data && !takes_all)) continue;
         deletes[scoped.delete_count++] = candidate;
-        nl_str *path = NL_NEW(self->arena, nl_str);
-        *path = nl_arena_str(self->arena, candidate->path);
-        nl_list_add(self->arena, &self->rewritten, path);
+        nl_data_file *copy = NL_NEW(self->arena, nl_data_file);
+        *copy = nl_data_file_copy(self->arena, candidate, file->task->spec->field_count);
+        if (nl_data_file_referenced(candidate).data) nl_list_add(self->arena, &self->rewritten, copy);
         has_scoped = true;
     }
     if (!has_scoped) return NULL;
@@ -250,7 +252,7 @@ static nl_status write_file(delete_writing *self, file_positions *const *group, 
     options.column_count = 0;
     options.key_values = key_values;
     options.key_value_count = NL_COUNT(key_values);
-    NL_TRY(nl_write_target_path(target, group[0]->task->spec, group[0]->task->file->partition, true, &path));
+    NL_TRY(nl_write_target_path(target, group[0]->task->spec, group[0]->task->file->partition, NL_WRITTEN_DELETES, &path));
     NL_TRY(nl_fs_create(target->fs, path, &output));
     NL_TRY(nl_parquet_writer_create(output, self->file_type, &options, target->query->memory, &writer));
     for (uint32_t i = 0; i < count; i++) {
@@ -266,6 +268,72 @@ static nl_status write_file(delete_writing *self, file_positions *const *group, 
     const nl_data_file copy = nl_data_file_copy(self->arena, task->file, task->spec->field_count);
     NL_TRY(nl_data_file_of_written(target->metadata, &written, path, task->spec, copy.partition, true, self->arena, file));
     nl_list_add(self->arena, &self->delete_files, file);
+    return NULL;
+}
+
+/* ---- deletion vectors (v3): all of a statement in one Puffin file ------------------------------------------------ */
+
+static nl_status add_vector(delete_writing *self, const file_positions *positions, nl_str path, nl_puffin_writer *writer)
+{
+    static const int32_t fields[] = {NL_FIELD_ID_POS};
+    nl_buffer *blob = NULL;
+    const int64_t cardinality = (int64_t)nl_deletion_vector_cardinality(positions->positions);
+    const nl_puffin_property properties[] = {
+        {NL_STR("referenced-data-file"), positions->path},
+        {NL_STR("cardinality"), nl_arena_f(self->arena, "%lld", (long long)cardinality)},
+    };
+    nl_puffin_blob head = {.type = NL_STR("deletion-vector-v1"),
+                           .fields = fields,
+                           .field_count = NL_COUNT(fields),
+                           .snapshot_id = -1,
+                           .sequence_number = -1,
+                           .codec = NL_CODEC_NONE,
+                           .properties = properties,
+                           .property_count = NL_COUNT(properties)};
+    NL_TRY(nl_deletion_vector_serialize(positions->positions, self->target->query->memory, &blob));
+    nl_status status = nl_puffin_writer_add(writer, (nl_bytes){blob->data, blob->size_bytes}, &head);
+    nl_buffer_release(blob);
+    if (status) return status;
+    const nl_file_task *task = positions->task;
+    const nl_data_file copy = nl_data_file_copy(self->arena, task->file, task->spec->field_count);
+    nl_data_file *file = NL_NEW(self->arena, nl_data_file);
+    *file = (nl_data_file){
+        .content = NL_CONTENT_POSITION_DELETES,
+        .format = NL_FORMAT_PUFFIN,
+        .path = path,
+        .spec_id = task->spec->spec_id,
+        .partition = copy.partition,
+        .record_count = cardinality,
+        .sort_order_id = NL_NONE,
+        .first_row_id = NL_NONE,
+        .referenced_data_file = copy.path,
+        .content_offset = (int64_t)head.offset,
+        .content_size_bytes = (int64_t)head.length,
+    };
+    nl_list_add(self->arena, &self->delete_files, file);
+    return nl_arena_check(self->arena);
+}
+
+static nl_status write_vectors(delete_writing *self, file_positions *const *order, uint32_t count)
+{
+    nl_write_target *target = self->target;
+    nl_puffin_writer *writer = NULL;
+    nl_output *output = NULL;
+    nl_str path;
+    uint64_t file_bytes = 0;
+    NL_TRY(nl_write_target_path(target, NULL, NULL, NL_WRITTEN_VECTORS, &path));
+    NL_TRY(nl_fs_create(target->fs, path, &output));
+    NL_TRY(nl_puffin_writer_create(output, target->query->memory, &writer));
+    for (uint32_t i = 0; i < count; i++) {
+        nl_status status = add_vector(self, order[i], path, writer);
+        if (status) {
+            nl_puffin_writer_abort(writer);
+            return status;
+        }
+    }
+    NL_TRY_NOTE(nl_puffin_writer_close(writer, (nl_str){0}, &file_bytes, NULL), "writing " NL_STR_FMT, NL_STR_ARG(path));
+    for (uint32_t i = 0; i < self->delete_files.count; i++)
+        ((nl_data_file *)self->delete_files.items[i])->file_size_bytes = (int64_t)file_bytes;
     return NULL;
 }
 
@@ -288,13 +356,16 @@ static nl_status write_all(delete_writing *self, bool is_by_partition)
 {
     file_positions **order = NL_NEW_ARRAY(self->arena, file_positions *, self->set->count);
     uint32_t count = 0;
+    const bool is_vector = self->target->metadata->format_version >= 3;
+    if (is_vector) is_by_partition = false;
     self->file_type = delete_type(self->arena);
     for (uint32_t i = 0; i < self->set->count; i++) {
         if (!self->set->files[i].task) continue; /* is_rewrite: of a data file that is gone */
         order[count++] = &self->set->files[i];
-        if (!is_by_partition && !self->is_rewrite) NL_TRY(take_over(self, &self->set->files[i]));
+        if (!is_by_partition && !self->is_rewrite) NL_TRY(take_over(self, &self->set->files[i], is_vector));
     }
     if (count > 1) qsort(order, count, sizeof(*order), by_partition_then_path);
+    if (is_vector) return count > 0 ? write_vectors(self, order, count) : NULL;
     for (uint32_t begin = 0; begin < count;) {
         uint32_t end = begin + 1;
         while (is_by_partition && end < count && is_same_partition(order[begin], order[end]))
@@ -316,9 +387,9 @@ nl_status nl_position_set_write(nl_position_set *set, nl_write_target *target, n
         files->delete_files = NL_NEW_ARRAY(arena, nl_data_file, self.delete_files.count);
         for (uint32_t i = 0; i < self.delete_files.count; i++)
             files->delete_files[files->delete_file_count++] = *(const nl_data_file *)self.delete_files.items[i];
-        files->rewritten_delete_files = NL_NEW_ARRAY(arena, nl_str, self.rewritten.count);
+        files->rewritten_delete_files = NL_NEW_ARRAY(arena, nl_data_file, self.rewritten.count);
         for (uint32_t i = 0; i < self.rewritten.count; i++)
-            files->rewritten_delete_files[files->rewritten_delete_file_count++] = *(const nl_str *)self.rewritten.items[i];
+            files->rewritten_delete_files[files->rewritten_delete_file_count++] = *(const nl_data_file *)self.rewritten.items[i];
     }
     nl_scan_plan_release(self.plan);
     return status;

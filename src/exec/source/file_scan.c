@@ -339,6 +339,30 @@ static nl_status read_column(file_reader *self, uint32_t read_column, const wind
     return nl_parquet_scan_read(self->scan, read_column, selection, out);
 }
 
+/* A stored number, and where there is none the unit's: with the row's place added, or as it is. A null constant says that
+ * the file takes no part, whatever it stores. */
+static nl_status read_or_base(file_reader *self, const nl_scan_column *column, const window_rows *rows, nl_vector *out)
+{
+    file_scan *scan = scan_of(self->base.scan);
+    const nl_value *base = &self->morsel.open->unit->constants[column->constant];
+    nl_vector stored = {0};
+    nl_reader reader;
+    if (base->is_null) return make_constant(scan, base, rows->selection.count, out);
+    NL_TRY(read_column(self, column->read_column, rows, &stored));
+    nl_status status = nl_vector_new_flat(out, nl_type_bigint(), rows->selection.count, scan->plan.query->memory);
+    if (!status) {
+        int64_t *values = nl_vector_values(out);
+        nl_reader_init(&reader, &stored);
+        const int64_t *stored_values = reader.values;
+        for (uint32_t i = 0; i < rows->selection.count; i++) {
+            const int64_t place = column->kind == NL_COLUMN_ROW_ID ? (int64_t)(rows->window.file_row + nl_selection_row(rows->selection, i)) : 0;
+            values[i] = nl_reader_is_null(&reader, i) ? base->integer + place : stored_values[nl_reader_index(&reader, i)];
+        }
+    }
+    nl_vector_fini(&stored);
+    return status;
+}
+
 static nl_status materialise(file_reader *self, uint32_t output, const window_rows *rows, nl_vector *out)
 {
     file_scan *scan = scan_of(self->base.scan);
@@ -352,6 +376,8 @@ static nl_status materialise(file_reader *self, uint32_t output, const window_ro
         return make_constant(scan, &path, rows->selection.count, out);
     }
     case NL_COLUMN_POSITION: return make_positions(scan, rows, out);
+    case NL_COLUMN_ROW_ID:
+    case NL_COLUMN_OR_CONSTANT: return read_or_base(self, column, rows, out);
     }
     return NULL;
 }

@@ -14,7 +14,9 @@ typedef enum nl_unit_column_kind {
     NL_COLUMN_FROM_FILE,  /* read_type's field `read_column`      */
     NL_COLUMN_CONSTANT,   /* the unit's constants[constant]       */
     NL_COLUMN_PATH,       /* _file                                */
-    NL_COLUMN_POSITION    /* _pos: the row's number in the file   */
+    NL_COLUMN_POSITION,   /* _pos: the row's number in the file   */
+    NL_COLUMN_ROW_ID,     /* read_column, where null the constant plus the row's number; BIGINT */
+    NL_COLUMN_OR_CONSTANT /* read_column, where null the constant; BIGINT                       */
 } nl_unit_column_kind;
 
 typedef struct nl_scan_column { /* one per output column of the scan node */

@@ -246,11 +246,22 @@ static uint32_t read_field(column_layout *layout, const nl_field *field)
     return layout->read_count++;
 }
 
+static nl_unit_column_kind kind_of_metadata(uint32_t meta)
+{
+    switch (meta) {
+    case META_FILE: return NL_COLUMN_PATH;
+    case META_POS: return NL_COLUMN_POSITION;
+    case META_ROW_ID: return NL_COLUMN_ROW_ID;
+    case META_LAST_UPDATED: return NL_COLUMN_OR_CONSTANT;
+    default: return NL_COLUMN_CONSTANT;
+    }
+}
+
 static void lay_out_columns(const iceberg_source *self, const nl_logical *scan, nl_arena *arena, column_layout *layout)
 {
     const uint32_t visible = self->file_type->child_count;
     layout->columns = NL_NEW_ARRAY(arena, nl_scan_column, scan->column_count);
-    layout->read_fields = NL_NEW_ARRAY(arena, nl_field, visible + self->schema->column_count);
+    layout->read_fields = NL_NEW_ARRAY(arena, nl_field, visible + self->schema->column_count + 2);
     for (uint32_t i = 0; i < scan->column_count; i++) {
         const uint32_t at = scan->scan.table_columns[i];
         nl_scan_column *column = &layout->columns[i];
@@ -259,8 +270,15 @@ static void lay_out_columns(const iceberg_source *self, const nl_logical *scan, 
             continue;
         }
         const uint32_t meta = at - visible;
-        column->kind = meta == META_FILE ? NL_COLUMN_PATH : meta == META_POS ? NL_COLUMN_POSITION : NL_COLUMN_CONSTANT;
-        if (column->kind != NL_COLUMN_CONSTANT) continue;
+        column->kind = kind_of_metadata(meta);
+        if (column->kind == NL_COLUMN_PATH || column->kind == NL_COLUMN_POSITION) continue;
+        if (column->kind != NL_COLUMN_CONSTANT) { /* row lineage: a file may hold it, of rows that were copied */
+            const nl_field field = {.name = self->base.metadata_type->children[meta].name,
+                                    .type = nl_type_bigint(),
+                                    .is_nullable = true,
+                                    .field_id = meta == META_ROW_ID ? NL_FIELD_ID_ROW_ID : NL_FIELD_ID_LAST_UPDATED_SEQUENCE_NUMBER};
+            column->read_column = read_field(layout, &field);
+        }
         if (!layout->wants[meta]) layout->constants[meta] = layout->constant_count++;
         layout->wants[meta] = true;
         column->constant = layout->constants[meta];
@@ -291,20 +309,23 @@ static void fill_constants(const iceberg_source *self, const column_layout *layo
     if (layout->wants[META_SPEC_ID]) constants[layout->constants[META_SPEC_ID]] = nl_value_int(nl_type_int(), task->spec->spec_id);
     if (layout->wants[META_PARTITION]) constants[layout->constants[META_PARTITION]] = partition_value(self, task, arena);
     if (layout->wants[META_DELETED]) constants[layout->constants[META_DELETED]] = nl_value_boolean(false);
-    if (layout->wants[META_ROW_ID]) constants[layout->constants[META_ROW_ID]] = nl_value_null(nl_type_bigint());
+    /* Files of before the table was upgraded have no row ids until a commit gives them some. */
+    const bool has_lineage = task->file->first_row_id != NL_NONE;
+    if (layout->wants[META_ROW_ID])
+        constants[layout->constants[META_ROW_ID]] = has_lineage ? nl_value_int(nl_type_bigint(), task->file->first_row_id) : nl_value_null(nl_type_bigint());
     if (layout->wants[META_LAST_UPDATED])
-        constants[layout->constants[META_LAST_UPDATED]] = nl_value_int(nl_type_bigint(), task->file_sequence_number);
+        constants[layout->constants[META_LAST_UPDATED]] =
+            has_lineage ? nl_value_int(nl_type_bigint(), task->file_sequence_number) : nl_value_null(nl_type_bigint());
     unit->constants = constants;
 }
 
-static nl_status check_readable(const nl_file_task *task, const column_layout *layout)
+static nl_status check_readable(const nl_file_task *task)
 {
     if (task->file->format != NL_FORMAT_PARQUET)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format %s yet: " NL_STR_FMT, nl_file_format_name(task->file->format),
                              NL_STR_ARG(task->file->path));
     if (task->file->key_metadata.data)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read encrypted data files: " NL_STR_FMT, NL_STR_ARG(task->file->path));
-    if (layout->wants[META_ROW_ID]) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not give row ids (_row_id) yet");
     return NULL;
 }
 
@@ -324,7 +345,7 @@ static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const nl_file_task *task = &plan->tasks[i];
         if (!is_read(self, task->file->path)) continue;
-        NL_TRY(check_readable(task, layout));
+        NL_TRY(check_readable(task));
         nl_scan_unit *unit = &units[(*unit_count)++];
         *unit = (nl_scan_unit){
             .path = task->file->path,

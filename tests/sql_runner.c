@@ -323,7 +323,7 @@ static bool open_session(runner *self)
     const char *temporary = getenv("TMPDIR");
     snprintf(self->folder, sizeof(self->folder), "%s/nilas-test-XXXXXX", temporary ? temporary : "/tmp");
     if (!mkdtemp(self->folder)) return false;
-    enum { OWN_CONFS = 5 };
+    enum { OWN_CONFS = 8 };
     nl_property confs[OWN_CONFS + NL_COUNT(self->confs)] = {
         {NL_STR("spark.sql.session.timeZone"), NL_STR("UTC")},
         {NL_STR("spark.sql.catalog.lake"), NL_STR("org.apache.iceberg.spark.SparkCatalog")},

@@ -1,8 +1,10 @@
 /* command/create_table.c - CREATE TABLE, REPLACE TABLE, with and without AS query. */
 #include "command/write.h"
 
+#include "base/limits.h"
 #include "base/number.h"
 #include "command/transforms.h"
+#include "command/views.h"
 
 typedef struct creation {
     nl_command *command;
@@ -28,17 +30,17 @@ static nl_status check_provider(creation *self, nl_str *format)
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Unsupported format in USING: " NL_STR_FMT, NL_STR_ARG(provider));
 }
 
-static nl_status unsupported_column(const nl_ast_column_definition *column, const char *what)
+static nl_status unsupported_column(creation *self, const char *what)
 {
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE.TABLE_OPERATION] The column " NL_STR_FMT " has %s, which Iceberg tables do not support",
-                         NL_STR_ARG(column->name.text), what);
+    return NL_RAISE(UNSUPPORTED_FEATURE__TABLE_OPERATION, NL_P_STR("tableName", nl_command_quoted_name(self->command, &self->name)),
+                    NL_P("operation", what));
 }
 
 static nl_status column_field(creation *self, const nl_ast_column_definition *column, nl_field *field)
 {
-    if (column->default_value) return unsupported_column(column, "a DEFAULT value");
-    if (column->generated) return unsupported_column(column, "a GENERATED expression");
-    if (column->is_identity) return unsupported_column(column, "GENERATED AS IDENTITY");
+    if (column->default_value) return unsupported_column(self, "column default value");
+    if (column->generated) return unsupported_column(self, "generated columns");
+    if (column->is_identity) return unsupported_column(self, "identity column");
     *field = (nl_field){.name = column->name.text, .is_nullable = !column->is_not_null, .comment = column->comment};
     return nl_ast_type_to_type(self->command->arena, column->type, &field->type);
 }
@@ -74,6 +76,43 @@ static nl_status make_schema(creation *self, const nl_type *row_type)
     NL_TRY(nl_schema_assign_fresh_ids(self->command->arena, root, NULL, &last_id, &fresh));
     NL_TRY(nl_schema_new(self->command->arena, 0, fresh, NULL, 0, &self->schema));
     self->request.schema = self->schema;
+    return NULL;
+}
+
+static void append_tree(creation *self, nl_builder *out, const nl_type *type, uint32_t depth)
+{
+    static const struct {
+        nl_type_id id;
+        const char *word;
+    } words[] = {{NL_TYPE_TINYINT, "byte"}, {NL_TYPE_SMALLINT, "short"}, {NL_TYPE_INT, "integer"}, {NL_TYPE_BIGINT, "long"},
+                 {NL_TYPE_ARRAY, "array"},  {NL_TYPE_MAP, "map"},        {NL_TYPE_STRUCT, "struct"}};
+    static const char *const inner[] = {"element", "key", "value"};
+    for (uint32_t i = 0; i < type->child_count && depth < NL_TYPE_DEPTH_MAX; i++) {
+        const nl_field *field = &type->children[i];
+        nl_str word = nl_type_name(self->command->arena, field->type);
+        for (size_t w = 0; w < NL_COUNT(words); w++)
+            if (words[w].id == field->type->id) word = nl_str_from(words[w].word);
+        const nl_str name = type->id == NL_TYPE_STRUCT ? field->name : nl_str_from(inner[type->id == NL_TYPE_ARRAY ? 0 : 1 + i]);
+        for (uint32_t d = 0; d < depth; d++) nl_append_c(out, " |   ");
+        nl_append_f(out, " |-- " NL_STR_FMT ": " NL_STR_FMT " (nullable = %s)\n", NL_STR_ARG(name), NL_STR_ARG(word), field->is_nullable ? "true" : "false");
+        append_tree(self, out, field->type, depth + 1);
+    }
+}
+
+/* A partition's column must be there: Spark shows the schema in which it was looked for. */
+static nl_status check_sources(creation *self, const nl_type *row_type)
+{
+    for (uint32_t i = 0; i < self->request.partition_count; i++) {
+        const nl_str source = self->request.partitions[i].source;
+        if (nl_schema_find_name(self->schema, source, false)) continue;
+        nl_builder tree;
+        nl_builder_init(&tree, 1 << 20);
+        nl_append_c(&tree, "root\n");
+        append_tree(self, &tree, row_type, 0);
+        nl_status status = NL_RAISE(_LEGACY_ERROR_TEMP_3060, NL_P_STR("i", source), NL_P("schema", nl_builder_c(&tree)));
+        nl_builder_fini(&tree);
+        return status;
+    }
     return NULL;
 }
 
@@ -135,6 +174,7 @@ static nl_status make_request(creation *self, const nl_type *row_type)
 {
     NL_TRY(make_schema(self, row_type));
     NL_TRY(make_partitions(self));
+    NL_TRY(check_sources(self, row_type));
     return make_properties(self);
 }
 
@@ -197,6 +237,7 @@ static nl_status create_from_query(creation *self)
     const nl_logical *query = NULL;
     nl_iceberg_table *table = NULL;
     NL_TRY(nl_analyze_query(&command->context, self->ast->query, &query));
+    NL_TRY(nl_view_check_columns(command, query, NULL, 0));
     NL_TRY(make_request(self, query_type(self, query)));
     NL_TRY(nl_catalog_stage_table(self->name.catalog, &self->name.identifier, &self->request, self->ast->is_replace,
                                   self->ast->is_replace && !self->ast->is_create, &table));

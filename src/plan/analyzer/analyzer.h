@@ -254,6 +254,10 @@ bool nl_types_mix_strings(const nl_type *a, const nl_type *b);
 /* The common type without making strings into other types, as VALUES and UNPIVOT want it; NULL: there is none. */
 const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_type *b);
 
+/* catalog.system.bucket(n, x) and the like; *result NULL: not one of them. */
+NL_MUST_USE nl_status nl_resolve_iceberg_call(nl_scope *scope, const nl_ast_expr *ast, const nl_str *parts, uint32_t part_count,
+                                              const nl_expr **result);
+
 /* ---- functions written in SQL (sql_function.c) ---- */
 NL_MUST_USE nl_status nl_find_sql_function(nl_scope *scope, const nl_str *parts, uint32_t part_count, nl_sql_function *found);
 NL_MUST_USE nl_status nl_resolve_sql_call(nl_scope *scope, const nl_ast_expr *ast, const nl_sql_function *found, const nl_str *parts,

@@ -9,6 +9,7 @@ typedef struct call {
     uint32_t part_count;
     const nl_function_row *row; /* the name's first row, or NULL */
     nl_sql_function sql;        /* when there is no row */
+    const nl_expr *made;        /* a call of another kind, complete */
     const nl_expr **args;
     uint32_t arg_count;
     bool ignore_nulls;
@@ -35,6 +36,8 @@ static nl_status function_name(call *c)
     c->part_count = count;
     if (!c->row) NL_TRY(nl_find_sql_function(c->scope, parts, count, &c->sql));
     if (is_builtin || c->sql.function) return NULL;
+    NL_TRY(nl_resolve_iceberg_call(c->scope, c->ast, parts, count, &c->made));
+    if (c->made) return NULL;
     return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_names(arena, parts, count)),
                     NL_P("searchPath", "[`system`.`builtin`, `system`.`session`]"));
 }
@@ -418,6 +421,8 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
         for (uint32_t i = 0; i < ast->call.args.count; i++) fields[i] = ast->call.args.items[i].value;
         return nl_resolve_struct(scope, fields, ast->call.args.count, false, result);
     }
+    *result = c.made;
+    if (c.made) return NULL;
     if (c.sql.function) return nl_resolve_sql_call(scope, ast, &c.sql, c.parts, c.part_count, result);
     /* rows that only the analyzer calls are no functions of SQL */
     const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN);

@@ -3,11 +3,6 @@
 
 #include "function/coercion.h"
 
-static bool is_numeric_or_boolean(const nl_type *type)
-{
-    return nl_type_is_numeric(type) || type->id == NL_TYPE_BOOLEAN;
-}
-
 /* The functions Spark proposes instead of a cast that ANSI refuses. */
 static const char *suggested_functions(const nl_type *from, const nl_type *to)
 {
@@ -18,7 +13,7 @@ static const char *suggested_functions(const nl_type *from, const nl_type *to)
     return NULL;
 }
 
-static nl_status raise_cast(nl_scope *scope, const nl_expr *shown, const nl_type *from, const nl_type *to)
+static nl_status raise_cast(nl_scope *scope, const nl_expr *shown, const nl_type *from, const nl_type *to, nl_cast_mode mode)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_str sql = nl_quote_expr(arena, shown);
@@ -29,7 +24,7 @@ static nl_status raise_cast(nl_scope *scope, const nl_expr *shown, const nl_type
     if (functions)
         return NL_RAISE(DATATYPE_MISMATCH__CAST_WITH_FUNC_SUGGESTION, NL_P_STR("sqlExpr", sql), NL_P_STR("srcType", source),
                         NL_P_STR("targetType", target), NL_P("functionNames", functions));
-    if (is_ansi && nl_can_cast(from, to, false) && !is_numeric_or_boolean(from))
+    if (is_ansi && mode != NL_CAST_TRY && nl_can_cast(from, to, false))
         return NL_RAISE(DATATYPE_MISMATCH__CAST_WITH_CONF_SUGGESTION, NL_P_STR("sqlExpr", sql), NL_P_STR("srcType", source),
                         NL_P_STR("targetType", target), NL_P("config", "\"spark.sql.ansi.enabled\""), NL_P("configVal", "'false'"));
     return NL_RAISE(DATATYPE_MISMATCH__CAST_WITHOUT_SUGGESTION, NL_P_STR("sqlExpr", sql), NL_P_STR("srcType", source),
@@ -48,7 +43,7 @@ nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *typ
     const nl_expr *shown = nl_expr_with_pretty(arena, input, pretty);
     const bool is_ansi = nl_scope_confs(scope)->is_ansi || mode == NL_CAST_TRY;
     if (input->type->id != NL_TYPE_NULL && !nl_can_cast(input->type, type, is_ansi))
-        return raise_cast(scope, shown, input->type, type);
+        return raise_cast(scope, shown, input->type, type, mode);
     const nl_expr *cast = nl_expr_cast(arena, input, type, mode);
     *result = nl_expr_with_pretty(arena, cast, pretty);
     return NULL;

@@ -184,7 +184,7 @@ static bool is_attribute(const nl_expr *expr)
 nl_str nl_item_name(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *expr)
 {
     if (ast->kind == NL_AST_EXPR_COLUMN && ast->column.count) {
-        const bool is_function = expr->kind == NL_EXPR_CALL && expr->child_count == 0;
+        const bool is_function = (expr->kind == NL_EXPR_CALL || expr->kind == NL_EXPR_GROUPING) && expr->child_count == 0;
         if (!is_function) return ast->column.parts[ast->column.count - 1].text;
     }
     if (ast->kind == NL_AST_EXPR_COLUMN && is_attribute(expr)) return expr->name;
@@ -280,6 +280,7 @@ static nl_status add_generator(nl_scope *scope, const nl_ast_expr *call, const n
                                .expr = nl_column_ref(arena, column),
                                .name = names ? names->items[i].text : column->name,
                                .id = column->id,
+                               .has_alias = names != NULL, /* what follows in the list may use it */
                                .is_plain = true,
                                .is_generated = true});
     }

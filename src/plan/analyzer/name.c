@@ -218,6 +218,13 @@ static nl_status find_keyword_function(nl_scope *scope, const nl_str *parts, uin
                     {"session_user", "session_user"},         {"current_catalog", "current_catalog"},
                     {"current_database", "current_database"}, {"current_schema", "current_schema"}};
     if (part_count != 1) return NULL;
+    if (nl_str_is_nocase(parts[0], "grouping__id")) { /* Hive's name of grouping_id() */
+        nl_expr *id = nl_expr_new(nl_scope_arena(scope), NL_EXPR_GROUPING, nl_type_bigint(), NULL, 0);
+        id->is_nullable = false;
+        id->pretty = nl_pretty_text(nl_scope_arena(scope), NL_STR("grouping__id"));
+        *result = id;
+        return NULL;
+    }
     for (size_t i = 0; i < NL_COUNT(keywords); i++)
         if (nl_str_is_nocase(parts[0], keywords[i].keyword))
             return nl_call_function(scope, nl_str_from(keywords[i].function), NULL, 0, result);

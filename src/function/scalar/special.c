@@ -7,7 +7,14 @@
     {.name = row_name, .kind = NL_FUNCTION_SPECIAL, .group = row_group, .signature = row_signature,               \
      .nulls = NL_NULL_SEEN, .since = row_since, .doc = row_doc, .examples = {{example, shown}}}
 
+#define TABLE(row_name, row_signature, row_since, row_doc, example, shown)                                             \
+    {.name = row_name, .kind = NL_FUNCTION_TABLE, .group = "table", .signature = row_signature, .nulls = NL_NULL_SEEN, \
+     .since = row_since, .doc = row_doc, .examples = {{example, shown}}}
+
 static const nl_function_row rows[] = {
+    TABLE("range", "(bigint [, bigint, bigint, int]) -> ?", "2.0.0", "The numbers from a start to before a stop, in steps: a column named id.",
+          "* FROM range(1)", "0"),
+    TABLE("sql_keywords", "() -> ?", "3.5.0", "The keywords of SQL, and whether they are reserved.", "count(*) FROM sql_keywords()", "377"),
     SPECIAL("and", "predicate", "(boolean, boolean) -> boolean", "1.0.0", "Logical AND with three-valued logic.",
             "true and false", "false"),
     SPECIAL("or", "predicate", "(boolean, boolean) -> boolean", "1.0.0", "Logical OR with three-valued logic.",

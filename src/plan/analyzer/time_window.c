@@ -281,11 +281,10 @@ static nl_status merge_sessions(nl_scope *scope, const nl_expr *const *keys, uin
     specs[1].stop_offset = NULL;
     const nl_expr *number = NULL;
     NL_TRY(add_over(scope, "sum", starts, &specs[1], plan, &number));
-    const nl_expr **session = NL_NEW_ARRAY(arena, const nl_expr *, key_count + 1);
-    if (key_count) memcpy(session, keys, key_count * sizeof *session);
-    session[key_count] = number;
-    specs[2] = (nl_window_spec){.partition_by = session, .partition_count = key_count + 1, .unit = NL_FRAME_ROWS,
-                                .start_kind = NL_BOUND_UNBOUNDED_PRECEDING, .stop_kind = NL_BOUND_UNBOUNDED_FOLLOWING};
+    nl_sort_key *by_number = NL_NEW(arena, nl_sort_key);
+    *by_number = (nl_sort_key){.expr = number, .nulls_first = true};
+    specs[2] = (nl_window_spec){.partition_by = keys, .partition_count = key_count, .order_by = by_number, .order_count = 1,
+                                .unit = NL_FRAME_RANGE, .start_kind = NL_BOUND_CURRENT_ROW, .stop_kind = NL_BOUND_CURRENT_ROW};
     NL_TRY(add_over(scope, "min", *start, &specs[2], plan, start));
     return add_over(scope, "max", *stop, &specs[2], plan, stop);
 }

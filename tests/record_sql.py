@@ -37,6 +37,27 @@ def statements(text):
             pending = []
 
 
+FULL_WIDTH = re.compile("[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]")
+
+
+def shown_width(letter):
+    """Columns that Spark counts for a character: units of UTF-16, two for wide ones."""
+    return 2 if ord(letter) > 0xFFFF or FULL_WIDTH.match(letter) else 1
+
+
+def cut(line, widths):
+    """The cells of a shown line."""
+    cells, at = [], 1
+    for width in widths:
+        start = at
+        while width > 0:
+            width -= shown_width(line[at])
+            at += 1
+        cells.append(line[start:at].rstrip(" "))
+        at += 1
+    return cells
+
+
 def box(frame, masked):
     """The lines of show(truncate=False) without rules and padding; columns in `masked` are shown as *."""
     text = frame._show_string(1000000, False, False)
@@ -45,10 +66,7 @@ def box(frame, masked):
     widths = [len(part) for part in rule.strip("+").split("+")]
     out = []
     for number, line in enumerate(lines):
-        cells, at = [], 1
-        for width in widths:
-            cells.append(line[at:at + width].rstrip(" "))
-            at += width + 1
+        cells = cut(line, widths)
         if number:
             cells = ["*" if name in masked else cell for name, cell in zip(frame.columns, cells)]
         out.append("|" + "|".join(cells) + "|")

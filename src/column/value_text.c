@@ -5,7 +5,9 @@
  * variants. Depth is that of the type, which NL_TYPE_DEPTH_MAX bounds.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/limits.h"
 #include "base/number.h"
 #include "column/value.h"
 #include "column/variant.h"
@@ -217,6 +219,33 @@ static void append_hex_bytes(nl_builder *out, nl_str bytes)
     nl_append_char(out, ']');
 }
 
+/* How many bytes at an offset that begins no character one U+FFFD stands for: the longest beginning of one. */
+static size_t bad_part(nl_str bytes, size_t at)
+{
+    const uint8_t lead = (uint8_t)bytes.data[at];
+    if (lead < 0xC2 || lead > 0xF4) return 1;
+    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80, high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    size_t length = 1;
+    while (at + length < bytes.length && (uint8_t)bytes.data[at + length] >= low && (uint8_t)bytes.data[at + length] <= high) {
+        length++;
+        low = 0x80;
+        high = 0xBF;
+    }
+    return length;
+}
+
+/* Bytes that are not UTF-8 become U+FFFD, as in a string of Java. */
+static void append_as_text(nl_builder *out, nl_str bytes)
+{
+    for (size_t offset = 0; offset < bytes.length;) {
+        char encoded[4];
+        const size_t start = offset;
+        const uint32_t code_point = nl_utf8_decode(bytes, &offset);
+        if (code_point == 0xFFFD && offset == start + 1) offset = start + bad_part(bytes, start);
+        nl_append(out, (nl_str){encoded, nl_utf8_encode(code_point, encoded)});
+    }
+}
+
 static void append_leaf(const nl_value *value, const nl_text_options *options, bool is_nested, nl_builder *out)
 {
     char text[NL_NUMBER_TEXT_MAX];
@@ -261,6 +290,8 @@ static void append_leaf(const nl_value *value, const nl_text_options *options, b
     case NL_TYPE_BINARY:
         if (options->style == NL_TEXT_SHOW)
             append_hex_bytes(out, value->text);
+        else if (is_hive)
+            append_as_text(out, value->text);
         else
             nl_append(out, value->text);
         return;
@@ -326,10 +357,49 @@ static void append_variant(node at, const nl_text_options *options, bool is_nest
     out->has_failed = true;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return nl_str_compare(**(const nl_str *const *)a, **(const nl_str *const *)b);
+}
+
+/* spark-sql prints the entries of a map in the order of their text. */
+static void append_sorted_map(node at, const nl_text_options *options, nl_builder *out)
+{
+    const style *how = &styles[options->style];
+    const uint32_t count = node_view(at).length;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_list entries = {0};
+    nl_builder text;
+    nl_builder_init(&text, NL_VALUE_BYTES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        nl_str *entry = NL_NEW(arena, nl_str);
+        nl_builder_clear(&text);
+        append_node(node_child(at, 0, i), options, true, &text);
+        nl_append_c(&text, how->arrow);
+        append_node(node_child(at, 1, i), options, true, &text);
+        *entry = nl_arena_str(arena, nl_builder_str(&text));
+        nl_list_add(arena, &entries, entry);
+    }
+    if (count > 1) qsort(entries.items, count, sizeof(*entries.items), compare_texts);
+    nl_append_char(out, '{');
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) nl_append_c(out, how->comma);
+        nl_append(out, *(const nl_str *)entries.items[i]);
+    }
+    nl_append_char(out, '}');
+    if (text.has_failed) out->has_failed = true;
+    nl_builder_fini(&text);
+    nl_arena_free(arena);
+}
+
 static void append_list(node at, const nl_text_options *options, nl_builder *out)
 {
     const style *how = &styles[options->style];
     bool is_map = node_type(at)->id == NL_TYPE_MAP;
+    if (is_map && options->style == NL_TEXT_HIVE) {
+        append_sorted_map(at, options, out);
+        return;
+    }
     uint32_t count = node_view(at).length;
     nl_append_char(out, is_map ? '{' : '[');
     for (uint32_t i = 0; i < count; i++) {

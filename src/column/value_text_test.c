@@ -188,6 +188,8 @@ static void test_nested_values(void **state)
     const nl_value entries[] = {nl_value_string(NL_STR("k")), of(NL_TYPE_INT, 1), nl_value_string(NL_STR("z")),
                                 nl_value_null(nl_type_int())};
     assert_texts(list(map, entries, 4), "{k -> 1, z -> null}", "{k -> 1, z -> NULL}", "{\"k\":1,\"z\":null}");
+    const nl_value unsorted[] = {nl_value_string(NL_STR("z")), of(NL_TYPE_INT, 1), nl_value_string(NL_STR("k")), of(NL_TYPE_INT, 2)};
+    assert_texts(list(map, unsorted, 4), "{z -> 1, k -> 2}", "{z -> 1, k -> 2}", "{\"k\":2,\"z\":1}");
     nl_field fields[] = {{.name = NL_STR("x"), .type = nl_type_int()},
                          {.name = NL_STR("y"), .type = nl_type_string()},
                          {.name = NL_STR("z\"q"), .type = strings}};
@@ -202,7 +204,10 @@ static void test_nested_values(void **state)
 static void test_binary_is_shown_in_hex(void **state)
 {
     (void)state;
-    assert_texts(binary("\n\xff" "A"), "\n\xff" "A", "[0A FF 41]", "\n\xff" "A");
+    /* spark-sql prints a String made of the bytes: one U+FFFD for the longest beginning of a character */
+    assert_texts(binary("\n\xff" "A"), "\n\xff" "A", "[0A FF 41]", "\n\xEF\xBF\xBD" "A");
+    assert_texts(binary("\xE2\x82" "A\xF0\x9F\x98\xE2\x82\xAC"), "\xE2\x82" "A\xF0\x9F\x98\xE2\x82\xAC", "[E2 82 41 F0 9F 98 E2 82 AC]",
+                 "\xEF\xBF\xBD" "A\xEF\xBF\xBD\xE2\x82\xAC");
     assert_texts(binary(""), "", "[]", "");
     const nl_value item = binary("A");
     assert_texts(list(nl_type_array(arena, nl_type_binary(), true), &item, 1), "[A]", "[[41]]", "[A]");

@@ -5,6 +5,8 @@
 #include "iceberg/manifest.h"
 #include "iceberg/manifest_types.h"
 
+#include "base/number.h"
+
 #define V1_BLOCK_SIZE (64ll << 20) /* a required relic of v1; Java writes this constant */
 
 struct nl_manifest_writer {
@@ -121,7 +123,12 @@ static nl_status put_decimal(nl_avro_sink *sink, const nl_ice_type *type, nl_int
 {
     uint8_t bytes[16];
     const uint32_t size = nl_decimal_bytes(type->precision);
-    NL_CHECK(nl_decimal_fits(value, type->precision));
+    if (!nl_decimal_fits(value, type->precision)) { /* truncate rounds down: away from zero for negative values */
+        char text[NL_NUMBER_TEXT_MAX];
+        const uint32_t length = nl_decimal_format(value, type->scale, text);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot write value as decimal(%u,%u), too large: %.*s", (unsigned)type->precision, (unsigned)type->scale,
+                             (int)length, text);
+    }
     for (int i = 0; i < 16; i++)
         bytes[i] = (uint8_t)((nl_uint128)value >> (8 * (15 - i)));
     nl_avro_put_raw(sink, bytes + 16 - size, size);

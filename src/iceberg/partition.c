@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/number.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 bool nl_partition_spec_is_unpartitioned(const nl_partition_spec *spec)
@@ -159,11 +160,19 @@ nl_status nl_partition_type_union(nl_arena *arena, const nl_partition_spec *cons
 
 /* ---- Values and paths ---- */
 
+/* 0.0 and -0.0 are two partitions, for readers take the value of an identity column from its partition. */
+static bool is_other_zero(const nl_value *a, const nl_value *b)
+{
+    if (a->type->physical != NL_PHYS_F32 && a->type->physical != NL_PHYS_F64) return false;
+    return a->real == 0 && b->real == 0 && signbit(a->real) != signbit(b->real);
+}
+
 bool nl_partition_equal(const nl_value *a, const nl_value *b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (a[i].is_null != b[i].is_null) return false;
-        if (!a[i].is_null && !nl_value_equal(&a[i], &b[i])) return false;
+        if (a[i].is_null) continue;
+        if (!nl_value_equal(&a[i], &b[i]) || is_other_zero(&a[i], &b[i])) return false;
     }
     return true;
 }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 TABLES = ("snapshots history files manifests partitions refs entries metadata_log_entries data_files delete_files "
-          "all_data_files all_delete_files all_files all_manifests all_entries position_deletes").split()
+          "all_data_files all_delete_files all_files all_manifests all_entries").split()
 CATALOGS = ("lake", "local")
 
 
@@ -42,10 +42,10 @@ class Nilas:
     def run(self, sql):
         """Lines of the last statement, as spark-sql prints them."""
         command = [self.program, "sql", "-S", *self.options, "-e", self.prelude + sql]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=self.warehouse, timeout=300)
+        result = subprocess.run(command, capture_output=True, cwd=self.warehouse, timeout=300, check=False)
         if result.returncode != 0:
-            raise SqlError(result.stderr.strip())
-        return result.stdout.split("\n")[:-1]
+            raise SqlError(result.stderr.decode(errors="replace").strip())
+        return result.stdout.decode(errors="replace").split("\n")[:-1]
 
     def run_each(self, statements):
         """Lines of several queries in one process, each ended by a marker row."""
@@ -91,7 +91,7 @@ class Spark:
         """What spark-sql prints of a frame; a line for each row."""
         plan = frame._jdf.queryExecution().executedPlan()
         result = self.session._jvm.org.apache.spark.sql.execution.HiveResult
-        return "\n".join(row for row in iterate(result.hiveResultString(plan))).split("\n") if frame._jdf.columns() else []
+        return [line for row in iterate(result.hiveResultString(plan)) for line in row.split("\n")]
 
     def rows(self, sql):
         return [tuple(row) for row in self.session.sql(sql).collect()]
@@ -207,28 +207,22 @@ def pyiceberg_rows(warehouse, table):
 
 
 class Duck:
-    """DuckDB with its Iceberg extension; None where the extension is not installed."""
+    """DuckDB with its Iceberg extension, from the Python packages that carry DuckDB's extensions."""
 
     def __init__(self):
         import duckdb
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
         for extension in ("avro", "iceberg"):
-            try:
-                import_extension(extension)
-            except ImportError:
-                pass
-            self.connection.execute(f"LOAD {extension}")
+            package = __import__(f"duckdb_extension_{extension}")
+            files = glob.glob(f"{os.path.dirname(package.__file__)}/extensions/*/{extension}.duckdb_extension")
+            self.connection.execute(f"LOAD '{files[0]}'")
 
     def rows(self, warehouse, table):
         metadata = current_metadata(warehouse, table)
         result = self.connection.execute(f"SELECT * FROM iceberg_scan('{metadata}')")
         answer = result.to_arrow_table() if hasattr(result, "to_arrow_table") else result.fetch_arrow_table()
         return arrow_rows(answer)
-
-
-def import_extension(name):
-    __import__(f"duckdb_extension_{name}")
 
 
 class Score:
@@ -243,12 +237,14 @@ class Score:
             return True
         self.failed.append(name)
         in_left, in_right = set(map(repr, left)), set(map(repr, right))
-        only_left = [row for row in left if repr(row) not in in_right][:4]
-        only_right = [row for row in right if repr(row) not in in_left][:4]
+        only_left = [repr(row) for row in left if repr(row) not in in_right]
+        only_right = [repr(row) for row in right if repr(row) not in in_left]
         print(f"FAILED {name}: {left_name} has {len(left)} rows, {right_name} {len(right)}")
+        pairs = list(zip(only_left, only_right))
+        at = next((i for i, (one, other) in enumerate(zip(*pairs[0])) if one != other), 0) if pairs else 0
         for side, rows in ((left_name, only_left), (right_name, only_right)):
-            for row in rows:
-                print(f"    only {side}: {row}")
+            for row in rows[:1]:
+                print(f"    only {side}: {row[:60]} … {row[max(0, at - 60):at + 160]}")
         sys.stdout.flush()
         return False
 

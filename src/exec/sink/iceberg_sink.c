@@ -175,6 +175,15 @@ typedef struct row_groups { /* rows of a batch by partition */
     uint32_t group_count;
 } row_groups;
 
+static bool is_same_key(const nl_vector *key, uint32_t a, uint32_t b, nl_arena *arena)
+{
+    const bool left = nl_vector_is_null(key, a), right = nl_vector_is_null(key, b);
+    if (left || right) return left == right;
+    if (key->type->physical != NL_PHYS_F32 && key->type->physical != NL_PHYS_F64) return nl_vector_row_equal(key, a, key, b);
+    const nl_value values[] = {nl_vector_value(key, a, arena), nl_vector_value(key, b, arena)};
+    return nl_partition_equal(&values[0], &values[1], 1); /* it tells 0.0 from -0.0 */
+}
+
 /* Rows with equal keys get one group number: neighbours first, then by hash. */
 static nl_status group_rows(const nl_vector *keys, uint32_t key_count, uint32_t row_count, const uint64_t *hashes, nl_arena *arena, row_groups *groups)
 {
@@ -190,10 +199,8 @@ static nl_status group_rows(const nl_vector *keys, uint32_t key_count, uint32_t 
         for (; buckets[at]; at = (at + 1) & (size - 1)) {
             const uint32_t other = groups->first_rows[buckets[at] - 1];
             bool is_equal = hashes[other] == hashes[row];
-            for (uint32_t i = 0; is_equal && i < key_count; i++) {
-                const bool left = nl_vector_is_null(&keys[i], row), right = nl_vector_is_null(&keys[i], other);
-                is_equal = left == right && (left || nl_vector_row_equal(&keys[i], row, &keys[i], other));
-            }
+            for (uint32_t i = 0; is_equal && i < key_count; i++)
+                is_equal = is_same_key(&keys[i], row, other, arena);
             if (is_equal) break;
         }
         if (!buckets[at]) {

@@ -235,6 +235,8 @@ nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);
 NL_MUST_USE nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *call, const nl_expr **result);
 /* The frame of OVER (…), checked (frame.c); spec has its keys already. */
 NL_MUST_USE nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec);
+/* Fails where a column of this type cannot be sorted by. */
+NL_MUST_USE nl_status nl_check_orderable(nl_scope *scope, const nl_ast_sort_item *item, const nl_expr *expr);
 NL_MUST_USE nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items, const nl_sort_key **keys);
 NL_MUST_USE nl_status nl_resolve_lambda_call(nl_scope *scope, const nl_ast_expr *ast, nl_str name, const nl_expr **result);
 NL_MUST_USE nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);

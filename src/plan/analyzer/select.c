@@ -151,10 +151,12 @@ nl_status nl_resolve_order_by(nl_scope *scope, const nl_ast_sort_items *items, n
     if (is_order_by_all(scope, items)) {
         *keys = NL_NEW_ARRAY(arena, nl_sort_key, output.count + 1);
         *key_count = output.count;
-        for (uint32_t i = 0; i < output.count; i++)
+        for (uint32_t i = 0; i < output.count; i++) {
             (*keys)[i] = (nl_sort_key){.expr = nl_column_ref(arena, &output.columns[i]),
                                        .is_descending = items->items[0].is_descending,
                                        .nulls_first = items->items[0].is_nulls_first};
+            NL_TRY(nl_check_orderable(scope, &items->items[0], (*keys)[i].expr));
+        }
         return NULL;
     }
     const nl_sort_key *resolved = NULL;
@@ -170,6 +172,7 @@ nl_status nl_resolve_order_by(nl_scope *scope, const nl_ast_sort_items *items, n
             return nl_sql_at(NL_RAISE(ORDER_BY_POS_OUT_OF_RANGE, NL_P_INT("index", position), NL_P_INT("size", output.count)),
                              scope->env->text, items->items[i].range, false);
         (*keys)[i].expr = nl_column_ref(arena, &output.columns[position - 1]);
+        NL_TRY(nl_check_orderable(scope, &items->items[i], (*keys)[i].expr));
     }
     return NULL;
 }

@@ -112,14 +112,71 @@ static nl_status check_parts(storing *s, const nl_type *source, const nl_type *t
     return NULL;
 }
 
+/* ---- arrays and maps by name: their structs are made anew by a lambda ---- */
+
+static bool has_struct(const nl_type *type)
+{
+    if (type->id == NL_TYPE_STRUCT) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (has_struct(type->children[i].type)) return true;
+    return false;
+}
+
+static const nl_expr *new_variable(storing *s, const nl_field *part)
+{
+    nl_expr *variable = NL_NEW(s->arena, nl_expr);
+    *variable = *nl_expr_column(s->arena, nl_plan_new_id(s->scope.env->context), NL_STR("x"), part->type, part->is_nullable);
+    variable->kind = NL_EXPR_PARAMETER;
+    return variable;
+}
+
+/* function(collection, (variables) -> body); the body stores the variable `place` as the target's part. */
+static nl_status store_each(storing *s, const char *function, uint32_t place, const nl_type *target, nl_str path, const nl_expr **collection)
+{
+    static const char *const map_words[] = {"key", "value"};
+    const nl_type *source = (*collection)->type;
+    const uint32_t count = source->child_count;
+    nl_column_id *ids = NL_NEW_ARRAY(s->arena, nl_column_id, count);
+    const nl_type **types = NL_NEW_ARRAY(s->arena, const nl_type *, count);
+    const nl_expr *variables[2] = {NULL, NULL}, *body = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        variables[i] = new_variable(s, &source->children[i]);
+        ids[i] = variables[i]->column;
+        types[i] = source->children[i].type;
+    }
+    const nl_str part = field_path(s, path, nl_str_from(count == 1 ? "element" : map_words[place]));
+    NL_TRY(store_value(s, variables[place], target->children[place].type, part, &body));
+    if (body == variables[place]) return NULL;
+    nl_expr *lambda = nl_expr_new(s->arena, NL_EXPR_LAMBDA, body->type, &body, 1);
+    lambda->parameters = ids;
+    lambda->parameter_types = types;
+    lambda->parameter_count = count;
+    const nl_expr *const args[] = {*collection, lambda};
+    return nl_call_function(&s->scope, nl_str_from(function), args, NL_COUNT(args), collection);
+}
+
+static nl_status store_collection(storing *s, const nl_expr *value, const nl_type *target, nl_str path, const nl_expr **result)
+{
+    const bool is_map = target->id == NL_TYPE_MAP;
+    if (!s->is_by_name || !has_struct(value->type)) {
+        NL_TRY(check_parts(s, value->type, target, path));
+    } else if (is_map) {
+        if (has_struct(value->type->children[0].type)) NL_TRY(store_each(s, "transform_keys", 0, target, path, &value));
+        NL_TRY(store_each(s, "transform_values", 1, target, path, &value));
+    } else {
+        NL_TRY(store_each(s, "transform", 0, target, path, &value));
+    }
+    *result = nl_expr_cast(s->arena, value, target, NL_CAST_STORE);
+    return NULL;
+}
+
 static nl_status store_value(storing *s, const nl_expr *value, const nl_type *target, nl_str path, const nl_expr **result)
 {
     const nl_type *source = value->type;
     if (source->id == NL_TYPE_STRUCT && target->id == NL_TYPE_STRUCT) return store_struct(s, value, target, path, result);
     const bool is_collection = source->id == target->id && (target->id == NL_TYPE_ARRAY || target->id == NL_TYPE_MAP);
-    if (is_collection)
-        NL_TRY(check_parts(s, source, target, path));
-    else if (source->id != NL_TYPE_NULL && !nl_can_store(source, target))
+    if (is_collection) return store_collection(s, value, target, path, result);
+    if (source->id != NL_TYPE_NULL && !nl_can_store(source, target))
         return raise_cast(s, path, source, target);
     *result = nl_expr_cast(s->arena, value, target, NL_CAST_STORE);
     return NULL;

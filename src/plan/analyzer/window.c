@@ -6,6 +6,18 @@ static nl_str names_joined(nl_arena *arena, nl_str *formats, uint32_t count)
     return nl_join_texts(arena, formats, count, ", ");
 }
 
+nl_status nl_check_orderable(nl_scope *scope, const nl_ast_sort_item *item, const nl_expr *expr)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    if (nl_type_is_orderable(expr->type)) return NULL;
+    const nl_str text = nl_expr_pretty_str(arena, expr);
+    const nl_str shown = nl_arena_f(arena, "\"" NL_STR_FMT " %s NULLS %s\"", NL_STR_ARG(text), item->is_descending ? "DESC" : "ASC",
+                                    item->is_nulls_first ? "FIRST" : "LAST");
+    return nl_sql_at(NL_RAISE(DATATYPE_MISMATCH__INVALID_ORDERING_TYPE, NL_P_STR("sqlExpr", shown), NL_P("functionName", "`sortorder`"),
+                              NL_P_STR("dataType", nl_quote_type(arena, expr->type))),
+                     scope->env->text, item->range, false);
+}
+
 nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items, const nl_sort_key **keys)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -15,13 +27,7 @@ nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items,
         NL_TRY(nl_resolve_expr(scope, item->expr, &list[i].expr));
         list[i].is_descending = item->is_descending;
         list[i].nulls_first = item->is_nulls_first;
-        if (nl_type_is_orderable(list[i].expr->type)) continue;
-        const nl_str text = nl_expr_pretty_str(arena, list[i].expr);
-        const nl_str shown = nl_arena_f(arena, "\"" NL_STR_FMT " %s NULLS %s\"", NL_STR_ARG(text), item->is_descending ? "DESC" : "ASC",
-                                        item->is_nulls_first ? "FIRST" : "LAST");
-        return nl_sql_at(NL_RAISE(DATATYPE_MISMATCH__INVALID_ORDERING_TYPE, NL_P_STR("sqlExpr", shown), NL_P("functionName", "`sortorder`"),
-                                  NL_P_STR("dataType", nl_quote_type(arena, list[i].expr->type))),
-                         scope->env->text, item->range, false);
+        NL_TRY(nl_check_orderable(scope, item, list[i].expr));
     }
     *keys = list;
     return NULL;

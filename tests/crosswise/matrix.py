@@ -182,7 +182,7 @@ def case_sql(case, kind=None):
     if kind:
         for fact in facts[:1] + VALUE_FACTS + facts[2:]:
             if kind.name == "struct":  # the order of a map's entries is Java's affair
-                fact = fact.replace("lower_bounds, upper_bounds", "array_sort(map_entries(lower_bounds)), array_sort(map_entries(upper_bounds))")
+                fact = fact.replace("lower_bounds, upper_bounds", "array_sort(map_entries(lower_bounds)) AS low, array_sort(map_entries(upper_bounds)) AS high")
             yield fact + ";\n"
         for test in comparisons(kind, "PARTITIONED BY" in case.steps[0]):
             yield f"SELECT count(*), sum(id) FROM {{t}} WHERE {test};\n"

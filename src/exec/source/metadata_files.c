@@ -423,7 +423,6 @@ static void count_entry(partition_table *self, const nl_manifest_entry *entry, c
     const nl_value partition = nl_metadata_partition(self->owner, spec, entry->file.partition, self->arena);
     partition_row *row = row_of(self, &partition);
     const nl_snapshot *snapshot = nl_table_snapshot(self->owner->metadata, entry->snapshot_id);
-    row->spec_id = NL_MAX(row->spec_id, spec->spec_id);
     switch (entry->file.content) {
     case NL_CONTENT_DATA:
         row->records += entry->file.record_count;
@@ -439,7 +438,9 @@ static void count_entry(partition_table *self, const nl_manifest_entry *entry, c
         row->equality_files++;
         break;
     }
-    if (snapshot && (row->updated_snapshot == NL_NONE || snapshot->timestamp_ms >= row->updated_at_ms)) {
+    /* Iceberg takes the spec of the latest commit that it still knows, and 0 when all are expired. */
+    if (snapshot && (row->updated_snapshot == NL_NONE || snapshot->timestamp_ms > row->updated_at_ms)) {
+        row->spec_id = spec->spec_id;
         row->updated_at_ms = snapshot->timestamp_ms;
         row->updated_snapshot = snapshot->snapshot_id;
     }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 TABLES = ("snapshots history files manifests partitions refs entries metadata_log_entries data_files delete_files "
-          "all_data_files all_delete_files all_files all_manifests all_entries").split()
+          "all_data_files all_delete_files all_files all_manifests all_entries position_deletes").split()
 CATALOGS = ("lake", "local")
 
 
@@ -162,7 +162,7 @@ def canonical(value):
     if isinstance(value, datetime.datetime) and value.tzinfo:
         return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
     if isinstance(value, decimal.Decimal):
-        return str(value)
+        return format(value, "f")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, uuid.UUID):

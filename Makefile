@@ -54,8 +54,9 @@ crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000)
 race: build     ## W processes x N appends to one table, and a bank (make race W=8 N=500)
 	@python3 tests/race/race.py build/debug/nilas --writers $(or $(W),8) --commits $(or $(N),50) --bank 50
 
-meta: build     ## random changes on tables of different layout must leave the same rows (make meta SEED=1 N=100)
+meta: build     ## random changes and queries on tables of different layout must agree (make meta SEED=1 N=100)
 	@tests/meta/random_dml.py $(CURDIR)/build/debug/nilas --seed $(or $(SEED),1) --rounds $(or $(N),100) --steps 40
+	@tests/meta/random_scans.py build/debug/nilas --seed $(or $(SEED),1) --count $(or $(N),100)0
 
 bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/lock.h"
 #include "iceberg/deletion_vector.h"
 
@@ -43,7 +44,9 @@ typedef struct seen_file {
 typedef struct cardinality_state { /* the bound function's state: shared by all workers */
     nl_mutex mutex;
     nl_arena *arena;
-    nl_list files; /* seen_file *: few, since rows come file by file */
+    nl_list files;      /* seen_file * */
+    uint32_t *buckets;  /* index + 1 by hash of the path; open addressing */
+    uint32_t bucket_mask;
 } cardinality_state;
 
 static void free_cardinality(void *object)
@@ -56,14 +59,37 @@ static void free_cardinality(void *object)
     free(state);
 }
 
-static seen_file *file_of(cardinality_state *state, nl_str path)
+/* Rows come in the source's order, which goes back and forth between files. */
+static uint32_t *bucket_of(const cardinality_state *state, nl_str path)
 {
-    for (uint32_t i = state->files.count; i-- > 0;)
-        if (nl_str_equal(((seen_file *)state->files.items[i])->path, path)) return state->files.items[i];
-    seen_file *file = NL_NEW(state->arena, seen_file);
-    *file = (seen_file){nl_arena_str(state->arena, path), nl_deletion_vector_new()};
-    nl_list_add(state->arena, &state->files, file);
-    return file;
+    uint32_t at = (uint32_t)nl_hash_bytes(path.data, path.length, 0) & state->bucket_mask;
+    while (state->buckets[at] && !nl_str_equal(((const seen_file *)state->files.items[state->buckets[at] - 1])->path, path))
+        at = (at + 1) & state->bucket_mask;
+    return &state->buckets[at];
+}
+
+static void grow_buckets(cardinality_state *state)
+{
+    const uint32_t size = state->buckets ? (state->bucket_mask + 1) * 2 : 64;
+    state->buckets = NL_NEW_ARRAY(state->arena, uint32_t, size);
+    state->bucket_mask = size - 1;
+    for (uint32_t i = 0; i < state->files.count; i++)
+        *bucket_of(state, ((const seen_file *)state->files.items[i])->path) = i + 1;
+}
+
+static nl_status file_of(cardinality_state *state, nl_str path, seen_file **file)
+{
+    if (!state->buckets || state->files.count * 2 >= state->bucket_mask) grow_buckets(state);
+    uint32_t *bucket = bucket_of(state, path);
+    if (!*bucket) {
+        seen_file *made = NL_NEW(state->arena, seen_file);
+        *made = (seen_file){nl_arena_str(state->arena, path), nl_deletion_vector_new()};
+        nl_list_add(state->arena, &state->files, made);
+        *bucket = state->files.count;
+        if (!made->positions) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", 1), NL_P("receivedBytes", "0"));
+    }
+    *file = state->files.items[*bucket - 1];
+    return nl_arena_check(state->arena);
 }
 
 static nl_status note_rows(cardinality_state *state, const nl_vector *paths, const nl_vector *positions, nl_selection selection)
@@ -78,7 +104,7 @@ static nl_status note_rows(cardinality_state *state, const nl_vector *paths, con
         const uint32_t row = nl_selection_row(selection, i);
         const nl_str path = nl_view_str(&path_values[nl_reader_index(&path_reader, row)]);
         const int64_t position = position_values[nl_reader_index(&position_reader, row)];
-        if (!file || !nl_str_equal(file->path, path)) file = file_of(state, path);
+        if (!file || !nl_str_equal(file->path, path)) NL_TRY(file_of(state, path, &file));
         if (nl_deletion_vector_contains(file->positions, position)) return NL_RAISE(MERGE_CARDINALITY_VIOLATION);
         NL_TRY(nl_deletion_vector_add(file->positions, position));
     }

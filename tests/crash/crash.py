@@ -101,14 +101,19 @@ def one_run(warehouse, model, dice, states, durations):
         sql, after = model.statement(table, expected[-1])
         statements.append(sql)
         expected.append(after)
-    name = warehouse.script(statements)
     environment = dict(os.environ)
     place, wait = None, None
     if dice.random() < 0.6:
-        place = f"{dice.choice(POINTS)}:{dice.choice([1, 1, 2, 3, 5, 8])}"
+        point = dice.choice(POINTS)
+        place = f"{point}:{1 if point.startswith('expire') else dice.choice([1, 1, 2, 3, 5, 8])}"
+        if point.startswith("expire"): # only an expiry comes there
+            sql, after = model.expire(table, expected[-1])
+            statements.append(sql)
+            expected.append(after)
         environment["NILAS_CRASH"] = place
     else:
         wait = dice.random() * durations[len(durations) // 2] if durations else 0.05
+    name = warehouse.script(statements)
     started = time.monotonic()
     process = subprocess.Popen(warehouse.command(name), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -90,6 +90,12 @@ nl_status nl_bind_unexpected_type(const nl_bind *bind, uint32_t i, const char *r
                     NL_P_STR("inputType", nl_quoted_type(arena, bind->argument_types[i])));
 }
 
+nl_status nl_bind_only_string(nl_bind *bind, uint32_t i)
+{
+    if (bind->argument_types[i]->id == NL_TYPE_NULL) bind->argument_types[i] = nl_type_string();
+    return bind->argument_types[i]->id == NL_TYPE_STRING ? NULL : nl_bind_unexpected_type(bind, i, "\"STRING\"");
+}
+
 nl_status nl_bind_diff_types(const nl_bind *bind)
 {
     nl_arena *arena = bind->arena;

@@ -26,6 +26,8 @@ NL_MUST_USE nl_status nl_bind_not_orderable(const nl_bind *bind, const nl_type *
 NL_MUST_USE nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first);
 NL_MUST_USE nl_status nl_bind_not_foldable(const nl_bind *bind, uint32_t i, const char *what);
 NL_MUST_USE nl_status nl_bind_wrong_count(const nl_bind *bind, nl_str expected);
+/* For functions that cast nothing: argument i is a string, or a NULL that becomes one. */
+NL_MUST_USE nl_status nl_bind_only_string(nl_bind *bind, uint32_t i);
 /* After bind() changed argument types: constants cast to the new ones. */
 NL_MUST_USE nl_status nl_bind_refresh_constants(nl_bind *bind);
 

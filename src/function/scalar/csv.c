@@ -67,8 +67,7 @@ static nl_status bind_from_csv(nl_bind *bind, nl_bound_function *bound)
     from_state *state = NL_NEW(bind->arena, from_state);
     nl_text_option_list given = {0};
     const nl_type *type = bind->argument_types[1];
-    if (bind->argument_types[0]->id == NL_TYPE_NULL) bind->argument_types[0] = nl_type_string();
-    if (bind->argument_types[0]->id != NL_TYPE_STRING) return nl_bind_unexpected_type(bind, 0, "\"STRING\"");
+    NL_TRY(nl_bind_only_string(bind, 0));
     NL_TRY(check_columns(bind, type));
     NL_TRY(nl_text_call_options(bind, 2, &given));
     const nl_text_session session = nl_text_call_session(bind);

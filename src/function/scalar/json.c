@@ -13,10 +13,7 @@
 
 static nl_status bind_get(nl_bind *bind, nl_bound_function *bound)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        if (bind->argument_types[i]->id == NL_TYPE_NULL) bind->argument_types[i] = nl_type_string();
-        if (bind->argument_types[i]->id != NL_TYPE_STRING) return nl_bind_unexpected_type(bind, i, "\"STRING\"");
-    }
+    for (uint32_t i = 0; i < 2; i++) NL_TRY(nl_bind_only_string(bind, i));
     const nl_value *text = bind->constants[1];
     if (text == NULL || text->is_null) return NULL;
     nl_json_path *path = NL_NEW(bind->arena, nl_json_path);
@@ -77,6 +74,12 @@ done:
 }
 
 /* --- json_array_length, json_object_keys --- */
+
+static nl_status bind_text(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    return nl_bind_only_string(bind, 0);
+}
 
 static bool count_elements(nl_json_parser *in, int32_t *count)
 {
@@ -204,8 +207,7 @@ static nl_status bind_from_json(nl_bind *bind, nl_bound_function *bound)
     from_state *state = NL_NEW(bind->arena, from_state);
     nl_text_option_list given = {0};
     const nl_type *type = bind->argument_types[1];
-    if (bind->argument_types[0]->id == NL_TYPE_NULL) bind->argument_types[0] = nl_type_string();
-    if (bind->argument_types[0]->id != NL_TYPE_STRING) return nl_bind_unexpected_type(bind, 0, "\"STRING\"");
+    NL_TRY(nl_bind_only_string(bind, 0));
     if (!is_json_root(type)) return raise_schema(bind, type);
     if (type->id == NL_TYPE_MAP && type->children[0].type->id != NL_TYPE_STRING)
         return NL_RAISE(DATATYPE_MISMATCH__INVALID_JSON_MAP_KEY_TYPE, NL_P("sqlExpr", "\"entries\""),
@@ -297,9 +299,9 @@ static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
 static const nl_function_row rows[] = {
     {.name = "get_json_object", ROW, .signature = "(any, any) -> string", .bind = bind_get, .kernel = get_kernel, .since = "1.5.0",
      .doc = "What a path such as '$.a[0].b' finds in a JSON text.", .examples = {{"get_json_object('{\"a\":\"b\"}', '$.a')", "b"}}},
-    {.name = "json_array_length", ROW, .signature = "(string) -> int", .kernel = length_kernel, .since = "3.1.0",
+    {.name = "json_array_length", ROW, .signature = "(any) -> int", .bind = bind_text, .kernel = length_kernel, .since = "3.1.0",
      .doc = "The number of elements of an array in JSON, NULL for anything else.", .examples = {{"json_array_length('[1,2,3,4]')", "4"}, {"json_array_length('[1,2')", "NULL"}}},
-    {.name = "json_object_keys", ROW, .signature = "(string) -> array<string>", .kernel = keys_kernel, .since = "3.1.0",
+    {.name = "json_object_keys", ROW, .signature = "(any) -> array<string>", .bind = bind_text, .kernel = keys_kernel, .since = "3.1.0",
      .doc = "The names of an object's fields in JSON, NULL for anything else.", .examples = {{"json_object_keys('{}')", "[]"}, {"json_object_keys('{\"key\": \"value\"}')", "[\"key\"]"}}},
     {.name = "to_json", ROW, .keeps_non_null = true, .can_fail = true, .signature = "(any [, any]) -> string", .bind = bind_to_json, .kernel = to_json_kernel, .since = "2.2.0",
      .doc = "A struct, array or map as JSON, with the options of JSON files.",

@@ -328,6 +328,13 @@ NL_STRING_TO_VALUE_KERNEL(luhn_kernel, uint8_t, passes_luhn)
 
 /* --- mask: upper, lower, digit, other characters replaced; a NULL keeps that kind --- */
 
+static nl_status bind_mask(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    for (uint32_t i = 0; i < bind->argument_count; i++) NL_TRY(nl_bind_only_string(bind, i));
+    return NULL;
+}
+
 static nl_status mask_kernel(NL_KERNEL_PARAMETERS)
 {
     static const char *const defaults[] = {"X", "x", "n", NULL};
@@ -429,7 +436,7 @@ static const nl_function_row rows[] = {
      .doc = "The Soundex code of a word.", .examples = {{"soundex('Miller')", "M460"}}},
     {.name = "luhn_check", STRING_ROW, .signature = "(string) -> boolean", .kernel = luhn_kernel, .since = "3.5.0",
      .doc = "Whether the digits pass the Luhn check.", .examples = {{"luhn_check('8112189876')", "true"}}},
-    {.name = "mask", NULL_SEEING_ROW, .signature = "(string [, string, string, string, string]) -> string", .kernel = mask_kernel, .since = "3.4.0",
+    {.name = "mask", NULL_SEEING_ROW, .signature = "(any [, any, any, any, any]) -> string", .bind = bind_mask, .kernel = mask_kernel, .since = "3.4.0",
      .doc = "Upper case letters, lower case letters, digits and other characters replaced; NULL keeps a kind.", .examples = {{"mask('abcd-EFGH-8765-4321')", "xxxx-XXXX-nnnn-nnnn"}}},
     {.name = "is_valid_utf8", STRING_ROW, .signature = "(string) -> boolean", .kernel = is_valid_utf8_kernel, .since = "4.0.0",
      .doc = "Whether the bytes are valid UTF-8.", .examples = {{"is_valid_utf8('Spark')", "true"}}},

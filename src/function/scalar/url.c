@@ -257,7 +257,7 @@ static nl_status parse_row(nl_row_context *context, uint32_t row, bool *is_null)
     url_parts parts;
     if (!parse_url(url, &parts)) {
         *is_null = true;
-        bool raises = context->function->row->name[0] == 'p';
+        bool raises = context->function->row->name[0] == 'p' && context->eval->confs->is_ansi;
         return raises ? NL_RAISE(INVALID_URL, NL_P_STR("url", url)) : NULL;
     }
     bool has_key = context->function->argument_count > 2;

@@ -155,6 +155,8 @@ static inline nl_span nl_span_of(nl_ast_range range)
 }
 
 /* ---- texts (text.c) ---- */
+/* A span as a place: its line from 1 and its position in the line from 0, in characters, counted in the text. */
+nl_ast_range nl_place_of(nl_str text, nl_span span);
 nl_str nl_quote_name(nl_arena *arena, nl_str name);                                /* `a`           */
 nl_str nl_quote_names(nl_arena *arena, const nl_str *parts, uint32_t part_count);  /* `a`.`b`       */
 nl_str nl_quote_expr(nl_arena *arena, const nl_expr *expr);                        /* "(a + 1)"     */
@@ -237,6 +239,7 @@ NL_MUST_USE nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast,
 NL_MUST_USE nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec);
 /* Fails where a column of this type cannot be sorted by. */
 NL_MUST_USE nl_status nl_check_orderable(nl_scope *scope, const nl_ast_sort_item *item, const nl_expr *expr);
+NL_MUST_USE nl_status nl_normalize_frame(nl_scope *scope, nl_window_spec *spec);
 NL_MUST_USE nl_status nl_resolve_sort_items(nl_scope *scope, const nl_ast_sort_items *items, const nl_sort_key **keys);
 NL_MUST_USE nl_status nl_resolve_lambda_call(nl_scope *scope, const nl_ast_expr *ast, nl_str name, const nl_expr **result);
 NL_MUST_USE nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
@@ -253,6 +256,8 @@ void nl_plan_outer_columns(nl_arena *arena, const nl_logical *plan, nl_list *fou
 
 /* Does one of them hold a string where the other holds something else? */
 bool nl_types_mix_strings(const nl_type *a, const nl_type *b);
+/* A cast; of a literal that fits, a literal of the type: long IN lists and VALUES are not folded one by one later. */
+const nl_expr *nl_cast_constant(nl_scope *scope, const nl_expr *expr, const nl_type *type);
 /* The common type without making strings into other types, as VALUES and UNPIVOT want it; NULL: there is none. */
 const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_type *b);
 

@@ -403,7 +403,7 @@ static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const 
         const nl_expr *shown = nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count);
         return raise_in_types(scope, named(arena, shown, pretty));
     }
-    for (uint32_t i = 0; i < count; i++) children[i] = nl_expr_cast(arena, children[i], common, nl_scope_cast_mode(scope));
+    for (uint32_t i = 0; i < count; i++) children[i] = nl_cast_constant(scope, children[i], common);
     *result = named(arena, nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count), pretty);
     if (ast->is_negated) *result = negate(arena, *result);
     return NULL;

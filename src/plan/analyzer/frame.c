@@ -205,6 +205,27 @@ static nl_status check_function(const framing *f)
                     NL_P("required", is_range ? "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" : "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"));
 }
 
+/* -1 PRECEDING is 1 FOLLOWING: what runs has offsets that are not negative. After the frame has been printed. */
+static nl_status turn_negative(nl_scope *scope, nl_bound_kind *kind, const nl_expr **offset)
+{
+    const nl_value *value = NULL;
+    if (!*offset) return NULL;
+    NL_TRY(nl_fold(scope, *offset, &value));
+    const bool is_integer = value && !value->is_null &&
+                            (nl_type_is_integral(value->type) || value->type->id == NL_TYPE_INTERVAL_YM || value->type->id == NL_TYPE_INTERVAL_DT);
+    if (!is_integer || value->integer >= 0 || value->integer == INT64_MIN) return NULL;
+    const nl_value positive = nl_value_int(value->type, -value->integer);
+    *offset = nl_expr_literal(nl_scope_arena(scope), &positive);
+    *kind = *kind == NL_BOUND_PRECEDING ? NL_BOUND_FOLLOWING : NL_BOUND_PRECEDING;
+    return NULL;
+}
+
+nl_status nl_normalize_frame(nl_scope *scope, nl_window_spec *spec)
+{
+    NL_TRY(turn_negative(scope, &spec->start_kind, &spec->start_offset));
+    return turn_negative(scope, &spec->stop_kind, &spec->stop_offset);
+}
+
 nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec)
 {
     if (!window->has_frame) {

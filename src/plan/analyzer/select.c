@@ -248,7 +248,7 @@ static bool needs_aggregation(const selection *s)
 static nl_ast_range place_of(const selection *s, const nl_expr *expr)
 {
     const bool is_placed = s->grouping.is_grouped && expr->span.stop;
-    return is_placed ? (nl_ast_range){.start = expr->span.start, .stop = expr->span.stop} : s->term->range;
+    return is_placed ? nl_place_of(s->env->text, expr->span) : s->term->range;
 }
 
 static nl_status rewrite_one(selection *s, nl_aggregation *a, const nl_expr **expr)
@@ -265,7 +265,7 @@ static nl_status rewrite_order(selection *s, nl_aggregation *a, const nl_expr **
     nl_error_free(status);
     nl_scope scope;
     over_items(s, NL_CLAUSE_ORDER_BY, &scope);
-    const nl_ast_range place = {.start = written->span.start, .stop = written->span.stop};
+    const nl_ast_range place = nl_place_of(s->env->text, written->span);
     return nl_sql_at(nl_raise_unresolved(&scope, &written->name, 1), s->env->text, place, false);
 }
 
@@ -288,7 +288,7 @@ static nl_status rewrite_having(selection *s, nl_aggregation *a)
     nl_error_free(status);
     nl_scope scope;
     over_items(s, NL_CLAUSE_HAVING, &scope);
-    const nl_ast_range place = {.start = column->span.start, .stop = column->span.stop};
+    const nl_ast_range place = nl_place_of(s->env->text, column->span);
     return nl_sql_at(nl_raise_unresolved(&scope, &column->name, 1), s->env->text, place, false);
 }
 
@@ -314,7 +314,7 @@ static nl_status refuse_order_aggregates(selection *s)
         const nl_expr *expr = s->order[i].expr;
         nl_expr_walk(expr, find_forbidden, (void *)&found);
         if (!found || found->kind != NL_EXPR_AGGREGATE) continue;
-        const nl_ast_range place = expr->span.stop ? (nl_ast_range){.start = expr->span.start, .stop = expr->span.stop} : s->term->range;
+        const nl_ast_range place = expr->span.stop ? nl_place_of(s->env->text, expr->span) : s->term->range;
         return nl_sql_at(NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(s->arena, found))), s->env->text, place, false);
     }
     return NULL;

@@ -87,3 +87,18 @@ nl_str nl_attribute_text(nl_arena *arena, const nl_expr *expr, const nl_scope *s
     return nl_arena_f(arena, "%s(%s" NL_STR_FMT ")", expr->call->row->name, expr->is_distinct ? "DISTINCT " : "",
                       NL_STR_ARG(list));
 }
+
+nl_ast_range nl_place_of(nl_str text, nl_span span)
+{
+    nl_ast_range place = {.start = span.start, .stop = span.stop, .line = 1};
+    for (size_t i = 0; i < span.start && i < text.length; i++) {
+        const unsigned char c = (unsigned char)text.data[i];
+        if (c == '\n') {
+            place.line++;
+            place.position = 0;
+        } else if ((c & 0xC0) != 0x80) {
+            place.position++; /* the first byte of a character */
+        }
+    }
+    return place;
+}

@@ -33,7 +33,7 @@ static nl_status check_cell(nl_scope *scope, const nl_expr *cell)
     if (nl_expr_is_constant(cell)) return NULL;
     const nl_status status =
         NL_RAISE(INVALID_INLINE_TABLE__CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE, NL_P_STR("expr", nl_quote_expr(nl_scope_arena(scope), cell)));
-    return nl_sql_at(status, scope->env->text, (nl_ast_range){.start = cell->span.start, .stop = cell->span.stop}, false);
+    return nl_sql_at(status, scope->env->text, nl_place_of(scope->env->text, cell->span), false);
 }
 
 static nl_status column_type(nl_scope *scope, const nl_ast_relation *relation, const nl_expr *const *const *rows, uint32_t column,
@@ -78,7 +78,7 @@ static nl_status analyze_values(nl_scope *scope, const nl_ast_relation *relation
     }
     for (uint32_t r = 0; r < row_count; r++) {
         const nl_expr **cells = NL_NEW_ARRAY(arena, const nl_expr *, width + 1);
-        for (uint32_t c = 0; c < width; c++) cells[c] = nl_expr_cast(arena, rows[r][c], columns[c].type, nl_scope_cast_mode(scope));
+        for (uint32_t c = 0; c < width; c++) cells[c] = nl_cast_constant(scope, rows[r][c], columns[c].type);
         rows[r] = cells;
     }
     nl_logical *values = nl_logical_new(arena, NL_PLAN_VALUES, NULL, 0);

@@ -173,6 +173,7 @@ nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
     *expr = *call;
     expr->window = spec;
     expr->pretty = window_pretty(arena, call, spec);
+    NL_TRY(nl_normalize_frame(scope, spec));
     expr->span = nl_span_of(ast->range);
     *result = expr;
     return NULL;

@@ -150,14 +150,48 @@ static void append_create(nl_command *command, nl_builder *out, const nl_facts *
     nl_append_c(out, ")\n");
 }
 
+static nl_status show_create_view(nl_command *command, const nl_facts *facts)
+{
+    const nl_field field = {.name = NL_STR("createtab_stmt"), .type = nl_type_string()};
+    const nl_temp_view *view = facts->view;
+    nl_rows *rows = NULL;
+    nl_builder text;
+    nl_builder_init(&text, TEXT_MAX);
+    nl_append_f(&text, "CREATE VIEW " NL_STR_FMT " (", NL_STR_ARG(view->name));
+    for (uint32_t i = 0; i < facts->row_type->child_count; i++) {
+        const nl_field *column = &facts->row_type->children[i];
+        nl_append_c(&text, i ? ",\n  " : "\n  ");
+        nl_append(&text, nl_facts_identifier(command, column->name));
+        if (!column->comment.length) continue;
+        nl_append_c(&text, " COMMENT ");
+        append_literal(&text, column->comment);
+    }
+    nl_append_c(&text, ")\n");
+    if (view->comment.length) {
+        nl_append_c(&text, "COMMENT ");
+        append_literal(&text, view->comment);
+        nl_append_char(&text, '\n');
+    }
+    for (uint32_t i = 0; i < view->property_count; i++) {
+        nl_append_c(&text, i ? ",\n  " : "TBLPROPERTIES (\n  ");
+        append_literal(&text, view->properties[i].key);
+        nl_append_c(&text, " = ");
+        append_literal(&text, view->properties[i].value);
+        if (i + 1 == view->property_count) nl_append_c(&text, ")\n");
+    }
+    nl_append_f(&text, "WITH SCHEMA COMPENSATION\nAS " NL_STR_FMT "\n", NL_STR_ARG(view->sql));
+    const nl_str statement = nl_facts_take(command, &text);
+    NL_TRY(nl_command_rows(command, &field, 1, &rows));
+    return nl_rows_add_text(rows, &statement);
+}
+
 static nl_status show_create(nl_command *command, const nl_ast_show *show)
 {
     const nl_field field = {.name = NL_STR("createtab_stmt"), .type = nl_type_string()};
     nl_facts facts;
     nl_rows *rows = NULL;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
-    if (nl_view_is_permanent(facts.view))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not show the CREATE statement of a view yet");
+    if (nl_view_is_permanent(facts.view)) return show_create_view(command, &facts);
     if (facts.view) return nl_facts_at(command, nl_view_raise_temporary(command, "SHOW CREATE TABLE", facts.view), show->name.range);
     if (show->is_serde)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "SHOW CREATE TABLE AS SERDE is not supported for v2 tables.");

@@ -351,6 +351,18 @@ static nl_status new_sorter(window *w, nl_metric *metric)
     return nl_sorter_new(exec, &plan, &w->sorter);
 }
 
+/* The node with its uncorrelated subqueries answered: in keys and bounds as in arguments. */
+static nl_status answer_subqueries(nl_exec *exec, const nl_logical *node, const nl_logical **answered)
+{
+    nl_logical *copy = NL_NEW(exec->arena, nl_logical);
+    const nl_expr **exprs = NL_NEW_ARRAY(exec->arena, const nl_expr *, node->window.expr_count + 1);
+    for (uint32_t i = 0; i < node->window.expr_count; i++) NL_TRY(nl_resolve_subqueries(exec, node->window.exprs[i], &exprs[i]));
+    *copy = *node;
+    copy->window.exprs = exprs;
+    *answered = copy;
+    return NULL;
+}
+
 nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **out)
 {
     nl_pipeline *input = NULL;
@@ -361,7 +373,7 @@ nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **o
     }
     window *w = NL_NEW(exec->arena, window);
     w->exec = exec;
-    w->node = node;
+    NL_TRY(answer_subqueries(exec, node, &w->node));
     w->programs.exec = exec;
     nl_list exprs = {0};
     NL_TRY(plan_calls(w, &exprs));

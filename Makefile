@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -58,6 +58,9 @@ meta: build     ## random changes and queries on tables of different layout must
 	@tests/meta/random_dml.py $(CURDIR)/build/debug/nilas --seed $(or $(SEED),1) --rounds $(or $(N),100) --steps 40
 	@tests/meta/random_scans.py build/debug/nilas --seed $(or $(SEED),1) --count $(or $(N),100)0
 
+docs: build     ## write the parts of docs/ that repeat the source
+	@scripts/make_docs.py --nilas build/debug/nilas
+
 bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas
 
@@ -66,8 +69,11 @@ tpch: release   ## TPC-H at scale 1: all answers, also with 256 MiB of memory, a
 	@scripts/tpch.sh build/release/nilas 1 --memory 256m
 	@scripts/tpch.sh build/release/nilas 0.1 --memory 64m
 
-install: release ## install nilas below PREFIX (default /usr/local)
-	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+install: release ## install nilas and libnilas below PREFIX (default /usr/local)
+	@ninja -C build/release -j$(JOBS) nilas nilas_shared
+	@mkdir -p $(or $(PREFIX),/usr/local) && [ -w $(or $(PREFIX),/usr/local) ] || \
+		{ echo "$(or $(PREFIX),/usr/local) cannot be written to: run 'sudo make install', or 'make install PREFIX=~/.local'"; exit 1; }
+	@cmake --install build/release --prefix $(abspath $(or $(PREFIX),/usr/local))
 
 clean:          ## remove what was built
 	@rm -rf build

@@ -168,6 +168,21 @@ bool nl_conf_parse_bytes(nl_str text, int64_t *bytes)
     return false;
 }
 
+/* Keys that change what a statement means, and of which only the default is built: another value must not be dropped. */
+static const char *const only_default[] = {
+    "spark.sql.crossJoin.enabled", "spark.sql.groupByAliases", "spark.sql.groupByOrdinal", "spark.sql.iceberg.check-nullability",
+    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.legacy.timeParserPolicy", "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy", "spark.sql.timestampType",
+};
+
+static nl_status check_built(const nl_conf_row *row, nl_str value)
+{
+    for (uint32_t i = 0; i < NL_COUNT(only_default); i++)
+        if (strcmp(row->key, only_default[i]) == 0 && !nl_str_is_nocase(value, row->default_value))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s: nilas %s has only %s, not " NL_STR_FMT, row->key, NILAS_VERSION, row->default_value, NL_STR_ARG(value));
+    return NULL;
+}
+
 static nl_status check_value(const nl_conf_row *row, nl_str value)
 {
     int64_t number;
@@ -183,7 +198,7 @@ static nl_status check_value(const nl_conf_row *row, nl_str value)
             return NL_RAISE(INVALID_CONF_VALUE__TIME_ZONE, NL_P("confName", row->key), NL_P_STR("confValue", value));
         }
     }
-    return NULL;
+    return check_built(row, value);
 }
 
 nl_status nl_session_put_conf(nl_session *session, nl_str key, nl_str value)

@@ -89,6 +89,7 @@ static bool has_configured_catalog(const nl_session *session)
 nl_str nl_session_default_namespace(const nl_session *session, nl_str catalog)
 {
     nl_builder key;
+    if (nl_str_is(catalog, SESSION_CATALOG)) return nl_session_get(session, NL_STR(CATALOG_PREFIX SESSION_CATALOG ".defaultDatabase"));
     nl_builder_init(&key, 4096);
     nl_append_f(&key, CATALOG_PREFIX NL_STR_FMT ".default-namespace", NL_STR_ARG(catalog));
     const nl_str configured = nl_conf_map_get(&session->confs, nl_builder_str(&key));

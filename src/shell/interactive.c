@@ -140,6 +140,7 @@ static void bind_keys(EditLine *editor)
         {"\t", "nilas-complete"},       {"^C", "nilas-give-up-line"},     {"^Z", "nilas-suspend"},         {"^R", "em-inc-search-prev"},
         {"\\e[3~", "ed-delete-next-char"}, {"\\e[H", "ed-move-to-beg"},     {"\\e[F", "ed-move-to-end"},     {"\\e[1~", "ed-move-to-beg"},
         {"\\e[4~", "ed-move-to-end"},   {"\\e[1;5C", "em-next-word"},     {"\\e[1;5D", "ed-prev-word"},
+        {"^@", "em-delete-or-list"}, /* what a Ctrl-D that was typed while a statement ran has become */
     };
     el_set(editor, EL_ADDFN, "nilas-complete", "complete the word", complete_word);
     el_set(editor, EL_ADDFN, "nilas-give-up-line", "forget the statement", give_up_line);

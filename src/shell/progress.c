@@ -127,7 +127,7 @@ static void draw(int signal_number)
 
 void nl_progress_start(nl_session *session)
 {
-    if (!isatty(STDERR_FILENO)) return;
+    if (!isatty(STDERR_FILENO) || !nl_session_get_bool(session, "spark.ui.showConsoleProgress")) return;
     drawn_progress = nl_session_progress(session);
     atomic_store(&ticks, 0);
     atomic_store(&is_drawn, false);

@@ -68,6 +68,12 @@ class Terminal:
     def prompt(self):
         self.expect(r"nilas \([^)]*\)> ")
 
+    def end(self):
+        """Ctrl-D at the next prompt."""
+        self.prompt()
+        self.send("\x04")
+        assert_equal(self.leave(), 0)
+
     def leave(self):
         """Exit status after the end of input."""
         end = time.time() + PATIENCE
@@ -87,9 +93,7 @@ def rows_come_as_a_table(folder):
     window.send("SELECT 1 AS a, 'é漢😀e\u0301' AS b;\r")
     window.expect(r"\+---\+------\+\r\n\|  a\|     b\|\r\n\+---\+------\+\r\n\|  1\|é漢😀e\u0301\|\r\n\+---\+------\+".replace("------", "-+").replace("     b", " +b"))
     window.expect(r"Time taken: [0-9.]+ seconds, Fetched 1 row\(s\)")
-    window.prompt()
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def a_statement_may_take_several_lines(folder):
@@ -130,8 +134,7 @@ def control_c_at_the_prompt_forgets_the_line(folder):
     window.prompt()
     window.send("SELECT 'next' AS n;\r")
     window.expect(r"\|next\|")
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def control_c_cancels_the_statement_only(folder):
@@ -144,8 +147,7 @@ def control_c_cancels_the_statement_only(folder):
     window.prompt()
     window.send("SELECT 'alive' AS a;\r")
     window.expect(r"\|alive\|")
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def progress_is_wiped_before_the_answer(folder):
@@ -155,9 +157,7 @@ def progress_is_wiped_before_the_answer(folder):
     window.expect(r"\r\[[= ]{20}\] [0-9]+ %  [0-9.]+ [kMG] rows  [0-9]+ s\x1b\[K")
     window.send("\x03")
     window.expect(r"\r\x1b\[K")
-    window.prompt()
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def history_comes_back(folder):
@@ -175,8 +175,7 @@ def history_comes_back(folder):
     window.prompt()
     window.send("\x1b[A\r")
     window.expect(r"\|remember me\|")
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def the_tabulator_completes(folder):
@@ -201,8 +200,7 @@ def the_tabulator_completes(folder):
     window.expect(r"substr  substring  substring_index")
     window.send("\x03")
     window.expect(r"\^C")
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def cells_are_cut_to_the_window(folder):
@@ -223,8 +221,7 @@ def cells_are_cut_to_the_window(folder):
     columns = ", ".join(f"{i} AS a{i}" for i in range(20))
     window.send(f"SELECT {columns};\r")
     window.expect(r"-RECORD 0-+\r\n a0  \| 0\r\n")  # more columns than the window has room for
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def typing_beyond_ascii_works(folder):
@@ -232,7 +229,15 @@ def typing_beyond_ascii_works(folder):
     window.prompt()
     window.send("SELECT 'größe\x7f' AS g, length('漢字') AS l;\r")
     window.expect(r"\|größ\|  2\|")
-    window.send("\x04")
+    window.end()
+
+
+def what_is_typed_ahead_counts(folder):
+    window = Terminal(folder)
+    window.prompt()
+    window.send("SELECT sum(id) FROM range(30000000);\rSELECT 'second' AS s;\r\x04")  # Ctrl-D before there is a prompt
+    window.expect(r"\|449999985000000\|")
+    window.expect(r"\|second\|")
     assert_equal(window.leave(), 0)
 
 
@@ -244,9 +249,7 @@ def a_command_of_the_system_runs(folder):
     window.prompt()
     window.send("!exit 3\r")
     window.expect(r"Command failed with exit code = 3")
-    window.prompt()
-    window.send("\x04")
-    assert_equal(window.leave(), 0)
+    window.end()
 
 
 def assert_equal(got, expected):
@@ -256,7 +259,7 @@ def assert_equal(got, expected):
 
 TESTS = [rows_come_as_a_table, a_statement_may_take_several_lines, errors_do_not_end_the_shell, control_c_at_the_prompt_forgets_the_line,
          control_c_cancels_the_statement_only, progress_is_wiped_before_the_answer, history_comes_back, the_tabulator_completes,
-         cells_are_cut_to_the_window, typing_beyond_ascii_works, a_command_of_the_system_runs]
+         cells_are_cut_to_the_window, typing_beyond_ascii_works, what_is_typed_ahead_counts, a_command_of_the_system_runs]
 
 
 def main():

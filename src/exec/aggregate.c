@@ -442,11 +442,21 @@ static nl_status add_output(plan_state *plan, const nl_expr *expr)
     return NULL;
 }
 
+/* The argument of a call with a filter is evaluated only where the filter lets it: elsewhere it must not fail. */
+static const nl_expr *argument_of(const plan_state *plan, const nl_expr *call, uint32_t at)
+{
+    const nl_expr *argument = call->children[at];
+    if (!call->filter || !nl_expr_can_fail(argument)) return argument;
+    nl_expr *guarded = nl_expr_new(plan->aggregate->exec->arena, NL_EXPR_CASE, argument->type, (const nl_expr *[]){call->filter, argument}, 2);
+    guarded->is_nullable = true;
+    return guarded;
+}
+
 static bool is_same_distinct(const plan_state *plan, const nl_agg_distinct *distinct, const nl_expr *expr)
 {
     if (distinct->argument_count != expr->child_count || (distinct->filter >= 0) != (expr->filter != NULL)) return false;
     for (uint32_t i = 0; i < expr->child_count; i++)
-        if (!nl_expr_equal(plan->exprs.items[distinct->argument_first + i], expr->children[i])) return false;
+        if (!nl_expr_equal(plan->exprs.items[distinct->argument_first + i], argument_of(plan, expr, i))) return false;
     return !expr->filter || nl_expr_equal(plan->exprs.items[distinct->filter], expr->filter);
 }
 
@@ -463,7 +473,7 @@ static nl_status plan_call(plan_state *plan, const nl_expr *expr, nl_agg_call *c
     call->argument_first = plan->exprs.count;
     for (uint32_t i = 0; i < expr->child_count; i++) {
         if (expr->is_distinct) NL_TRY(nl_check_bytewise(expr->children[i], "DISTINCT over", aggregate->exec->query->text));
-        NL_TRY(add_output(plan, expr->children[i]));
+        NL_TRY(add_output(plan, argument_of(plan, expr, i)));
     }
     if (expr->filter) {
         call->filter = (int32_t)plan->exprs.count;

@@ -99,6 +99,12 @@ uint32_t nl_spill_chunk_count(const nl_spill *spill)
     return spill ? spill->chunk_count : 0;
 }
 
+uint32_t nl_spill_chunk_rows(const nl_spill *spill, uint32_t chunk)
+{
+    NL_ASSERT(chunk < spill->chunk_count);
+    return spill->chunks[chunk].row_count;
+}
+
 uint64_t nl_spill_row_count(const nl_spill *spill)
 {
     return spill ? spill->row_count : 0;

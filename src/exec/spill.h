@@ -12,9 +12,10 @@ typedef struct nl_spill nl_spill;
 /* types: of the columns; borrowed, outliving the file. Fails: NILAS_IO_ERROR naming the directory. */
 NL_MUST_USE nl_status nl_spill_new(nl_str directory, const nl_type *const *types, uint32_t type_count, nl_spill **spill); /* owned */
 void nl_spill_free(nl_spill *spill); /* NULL is fine */
-/* The batch's live rows as the next chunk. */
+/* The batch's live rows as the next chunk, or as several when they are large. */
 NL_MUST_USE nl_status nl_spill_write(nl_spill *spill, const nl_batch *batch, nl_memory *memory);
 uint32_t nl_spill_chunk_count(const nl_spill *spill);
+uint32_t nl_spill_chunk_rows(const nl_spill *spill, uint32_t chunk);
 uint64_t nl_spill_row_count(const nl_spill *spill);
 uint64_t nl_spill_bytes(const nl_spill *spill);
 NL_MUST_USE nl_status nl_spill_read(const nl_spill *spill, uint32_t chunk, nl_memory *memory, nl_batch *batch);

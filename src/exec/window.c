@@ -2,25 +2,15 @@
  *
  * The sorter's ranges never cut a partition, so that workers evaluate different ones at the same time.
  */
-#include "exec/window.h"
+#include "exec/window_large.h"
 
 #include <stdlib.h>
 
 #include "exec/sorter.h"
 
-typedef struct window {
-    nl_exec *exec;
-    const nl_logical *node;
-    nl_sorter *sorter;
-    nl_programs programs; /* arguments, order keys and bounds */
-    uint32_t output_count;
-    nl_window_call *calls;
-    uint32_t call_count;
-} window;
-
 typedef struct sort_operator {
     nl_operator base;
-    window *window;
+    nl_window *window;
 } sort_operator;
 
 static nl_status sort_push(nl_operator *self, nl_worker *worker, nl_batch *batch)
@@ -35,7 +25,7 @@ static nl_status sort_finish_worker(nl_operator *self, nl_worker *worker)
 
 static void sort_free(nl_operator *self)
 {
-    window *w = NL_CONTAINER(self, sort_operator, base)->window;
+    nl_window *w = NL_CONTAINER(self, sort_operator, base)->window;
     nl_sorter_fini(w->sorter);
     nl_programs_fini(&w->programs);
 }
@@ -53,6 +43,9 @@ typedef struct window_reader {
     uint32_t piece_count, piece_capacity;
     uint8_t *new_peer;     /* per row of the partition */
     uint32_t row_count, row_capacity;
+    size_t piece_bytes;    /* of pieces */
+    bool is_reading_large; /* all its rows are there */
+    nl_window_large *large; /* the partition is too large: its rows go there; or NULL */
     nl_batch done;         /* an evaluated partition, from done_at on not given out yet */
     uint32_t done_at;
     nl_eval eval;
@@ -60,7 +53,7 @@ typedef struct window_reader {
 
 typedef struct window_source {
     nl_source base;
-    window *window;
+    nl_window *window;
     atomic_uint next_range;
     window_reader *readers; /* per worker */
 } window_source;
@@ -96,6 +89,7 @@ static nl_status keep_piece(window_reader *reader, uint32_t stop, nl_memory *mem
         nl_batch_move(&reader->ahead, piece);
     else
         NL_TRY(nl_batch_slice(&reader->ahead, reader->ahead_at, count, memory, piece));
+    reader->piece_bytes += nl_batch_bytes(piece);
     reader->piece_count++;
     for (uint32_t i = 0; i < count; i++)
         reader->new_peer[reader->row_count + i] = (reader->breaks[reader->ahead_at + i] & NL_SORT_NEW_KEY) != 0;
@@ -104,8 +98,33 @@ static nl_status keep_piece(window_reader *reader, uint32_t stop, nl_memory *mem
     return NULL;
 }
 
+/* Evaluation in memory needs the pieces once more as a whole, their arguments and results, and some numbers per row. */
+static bool is_too_large(const nl_window *w, const window_reader *reader)
+{
+    if (!w->can_be_large) return false;
+    size_t row_bytes = sizeof(uint32_t) * 5 + 2 * sizeof(int64_t) * ((size_t)w->output_count + w->call_count);
+    if (w->exec->query->force_spill) return reader->row_count > 2;
+    return !nl_exec_may_grow(w->exec, reader->piece_bytes + row_bytes * reader->row_count);
+}
+
+static nl_status move_to_disk(nl_window *w, window_reader *reader)
+{
+    if (!reader->large) NL_TRY(nl_window_large_new(w, &reader->eval, &reader->large));
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < reader->piece_count; i++) {
+        NL_TRY(nl_window_large_add(reader->large, &reader->pieces[i], reader->new_peer + at));
+        at += reader->pieces[i].row_count;
+        nl_batch_fini(&reader->pieces[i]);
+    }
+    NL_ASSERT(at == reader->row_count);
+    reader->piece_count = 0;
+    reader->piece_bytes = 0;
+    reader->row_count = 0;
+    return NULL;
+}
+
 /* Collects one whole partition. *is_done: the range has no more. */
-static nl_status collect_partition(window *w, window_reader *reader, bool *is_done)
+static nl_status collect_partition(nl_window *w, window_reader *reader, bool *is_done)
 {
     *is_done = false;
     for (;;) {
@@ -114,22 +133,23 @@ static nl_status collect_partition(window *w, window_reader *reader, bool *is_do
             reader->ahead_at = 0;
             NL_TRY(nl_sorted_range_next(reader->range, &reader->ahead, reader->breaks));
             if (reader->ahead.row_count == 0) {
-                *is_done = reader->row_count == 0;
+                *is_done = reader->row_count == 0 && !reader->large;
                 return NULL;
             }
         }
         uint32_t stop = reader->ahead_at;
-        if (reader->row_count > 0 && reader->breaks[stop] & NL_SORT_NEW_PARTITION) return NULL;
+        if ((reader->row_count > 0 || reader->large) && reader->breaks[stop] & NL_SORT_NEW_PARTITION) return NULL;
         do
             stop++;
         while (stop < reader->ahead.row_count && !(reader->breaks[stop] & NL_SORT_NEW_PARTITION));
         bool is_whole = stop < reader->ahead.row_count;
         NL_TRY(keep_piece(reader, stop, w->exec->query->memory));
+        if (reader->large || is_too_large(w, reader)) NL_TRY(move_to_disk(w, reader));
         if (is_whole) return NULL;
     }
 }
 
-static nl_status join_pieces(window *w, window_reader *reader, nl_batch *partition)
+static nl_status join_pieces(nl_window *w, window_reader *reader, nl_batch *partition)
 {
     nl_status status = NULL;
     if (reader->piece_count == 1) {
@@ -145,6 +165,7 @@ static nl_status join_pieces(window *w, window_reader *reader, nl_batch *partiti
     for (uint32_t i = 0; i < reader->piece_count; i++)
         nl_batch_fini(&reader->pieces[i]);
     reader->piece_count = 0;
+    reader->piece_bytes = 0;
     return status;
 }
 
@@ -159,21 +180,21 @@ static void find_peers(const window_reader *reader, uint32_t *peer_start, uint32
         peer_stop[i - 1] = i == n || reader->new_peer[i] ? i : peer_stop[i];
 }
 
-static nl_status evaluate_call(window *w, window_reader *reader, const nl_window_call *call, nl_window_rows *rows, nl_vector *out)
+nl_status nl_window_evaluate(const nl_window *w, nl_eval *eval, const nl_window_call *call, nl_window_rows *rows, nl_vector *out)
 {
     const nl_bound_function *function = call->function;
     bool is_aggregate = function->window == NULL;
     bool needs_frame = is_aggregate || function->window->needs_frame;
     if (needs_frame) nl_window_frames(call, rows);
-    if (is_aggregate) return nl_window_aggregate(call, &reader->eval, rows, NL_MAX(nl_exec_batch_rows(w->exec), 256u), out);
+    if (is_aggregate) return nl_window_aggregate(call, eval, rows, NL_MAX(nl_exec_batch_rows(w->exec), 256u), out);
     nl_window_partition partition = {.args = rows->outputs + call->argument_first, .row_count = rows->row_count, .peer_start = rows->peer_start,
                                      .peer_stop = rows->peer_stop, .frame_start = needs_frame ? rows->frame_start : NULL,
                                      .frame_stop = needs_frame ? rows->frame_stop : NULL};
-    return function->window->evaluate(function, &reader->eval, &partition, out);
+    return function->window->evaluate(function, eval, &partition, out);
 }
 
 /* The partition's columns and results, into reader->done. */
-static nl_status evaluate_partition(window *w, window_reader *reader)
+static nl_status evaluate_partition(nl_window *w, window_reader *reader)
 {
     nl_memory *memory = w->exec->query->memory;
     nl_batch partition = {0};
@@ -195,7 +216,7 @@ static nl_status evaluate_partition(window *w, window_reader *reader)
     for (uint32_t i = 0; i < partition.column_count; i++)
         nl_vector_ref(&partition.columns[i], &reader->done.columns[i]);
     for (uint32_t c = 0; c < w->call_count; c++)
-        NL_GO(nl_status_at(evaluate_call(w, reader, &w->calls[c], &rows, &reader->done.columns[partition.column_count + c]),
+        NL_GO(nl_status_at(nl_window_evaluate(w, &reader->eval, &w->calls[c], &rows, &reader->done.columns[partition.column_count + c]),
                            w->calls[c].expr->span, w->exec->query->text));
     reader->done_at = 0;
 done:
@@ -208,7 +229,7 @@ done:
     return status;
 }
 
-static nl_status give_piece(window *w, window_reader *reader, nl_batch *batch)
+static nl_status give_piece(nl_window *w, window_reader *reader, nl_batch *batch)
 {
     uint32_t step = nl_exec_batch_rows(w->exec);
     uint32_t left = reader->done.row_count - reader->done_at;
@@ -226,7 +247,7 @@ static nl_status give_piece(window *w, window_reader *reader, nl_batch *batch)
 static nl_status source_next(nl_source *self, nl_worker *worker, nl_batch *batch, uint64_t *morsel, bool *is_done)
 {
     window_source *source = NL_CONTAINER(self, window_source, base);
-    window *w = source->window;
+    nl_window *w = source->window;
     window_reader *reader = &source->readers[worker->index];
     *morsel = reader->morsel;
     if (!reader->breaks) {
@@ -237,9 +258,19 @@ static nl_status source_next(nl_source *self, nl_worker *worker, nl_batch *batch
     while (!reader->done.row_count) {
         bool is_range_done = true;
         NL_TRY(nl_cancel_check(self->exec->query->cancel));
+        if (reader->is_reading_large) {
+            NL_TRY(nl_window_large_next(reader->large, &reader->done));
+            reader->done_at = 0;
+            if (reader->done.row_count) continue;
+            nl_window_large_free(reader->large);
+            reader->large = NULL;
+            reader->is_reading_large = false;
+        }
         if (reader->range) NL_TRY(collect_partition(w, reader, &is_range_done));
         if (!is_range_done) {
-            NL_TRY(evaluate_partition(w, reader));
+            if (reader->large) NL_TRY(nl_window_large_finish(reader->large));
+            reader->is_reading_large = reader->large != NULL;
+            if (!reader->large) NL_TRY(evaluate_partition(w, reader));
             continue;
         }
         nl_sorted_range_free(reader->range);
@@ -259,6 +290,7 @@ static void source_free(nl_source *self)
     for (uint32_t i = 0; i < self->exec->worker_count; i++) {
         window_reader *reader = &source->readers[i];
         nl_sorted_range_free(reader->range);
+        nl_window_large_free(reader->large);
         nl_batch_fini(&reader->ahead);
         nl_batch_fini(&reader->done);
         for (uint32_t k = 0; k < reader->piece_count; k++)
@@ -271,7 +303,7 @@ static void source_free(nl_source *self)
 
 static const nl_source_ops source_ops = {.name = "window", .start = source_start, .next = source_next, .free = source_free};
 
-static nl_status row_offset(window *w, const nl_expr *offset, uint64_t *rows)
+static nl_status row_offset(nl_window *w, const nl_expr *offset, uint64_t *rows)
 {
     nl_value value = {0};
     nl_query *query = w->exec->query;
@@ -282,7 +314,7 @@ static nl_status row_offset(window *w, const nl_expr *offset, uint64_t *rows)
 }
 
 /* The order key moved by a RANGE offset. */
-static nl_status add_bound(window *w, const nl_window_call *call, bool is_preceding, const nl_expr *offset, nl_list *exprs, int32_t *position)
+static nl_status add_bound(nl_window *w, const nl_window_call *call, bool is_preceding, const nl_expr *offset, nl_list *exprs, int32_t *position)
 {
     nl_exec *exec = w->exec;
     const nl_sort_key *key = &call->spec->order_by[0];
@@ -296,7 +328,7 @@ static nl_status add_bound(window *w, const nl_window_call *call, bool is_preced
     return NULL;
 }
 
-static nl_status plan_frame(window *w, nl_window_call *call, nl_list *exprs)
+static nl_status plan_frame(nl_window *w, nl_window_call *call, nl_list *exprs)
 {
     const nl_window_spec *spec = call->spec;
     bool is_rows = spec->unit == NL_FRAME_ROWS;
@@ -313,7 +345,7 @@ static nl_status plan_frame(window *w, nl_window_call *call, nl_list *exprs)
     return NULL;
 }
 
-static nl_status plan_calls(window *w, nl_list *exprs)
+static nl_status plan_calls(nl_window *w, nl_list *exprs)
 {
     const nl_logical *node = w->node;
     w->call_count = node->window.expr_count;
@@ -335,7 +367,7 @@ static nl_status plan_calls(window *w, nl_list *exprs)
     return NULL;
 }
 
-static nl_status new_sorter(window *w, nl_metric *metric)
+static nl_status new_sorter(nl_window *w, nl_metric *metric)
 {
     nl_exec *exec = w->exec;
     const nl_logical *child = w->node->children[0];
@@ -371,18 +403,22 @@ nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **o
         *out = input;
         return NULL;
     }
-    window *w = NL_NEW(exec->arena, window);
+    nl_window *w = NL_NEW(exec->arena, nl_window);
     w->exec = exec;
     NL_TRY(answer_subqueries(exec, node, &w->node));
     w->programs.exec = exec;
     nl_list exprs = {0};
     NL_TRY(plan_calls(w, &exprs));
+    NL_TRY(nl_window_large_plan(w, &w->can_be_large));
+    w->column_count = node->children[0]->column_count;
+    w->column_types = nl_column_types(exec->arena, node->children[0]->columns, w->column_count);
     w->output_count = exprs.count;
     NL_TRY(nl_programs_init(&w->programs, exec, (const nl_expr *const *)(void *)exprs.items, exprs.count, node->children[0]->columns,
                             node->children[0]->column_count));
     sort_operator *sort = NL_NEW(exec->arena, sort_operator);
     nl_operator_init(&sort->base, &sort_ops, exec, node, "sorting");
     sort->window = w;
+    w->metric = sort->base.metric;
     NL_TRY(new_sorter(w, sort->base.metric));
     nl_pipeline_append(input, &sort->base);
     nl_exec_add_pipeline(exec, input);

@@ -57,6 +57,16 @@ static void test_ranks_count_peers(void **state)
                 "NULL|9|1|1|1|NULL\na|1|1|1|1|NULL\na|2|2|2|2|1\na|2|3|2|2|2\na|5|4|4|3|2\nb|3|1|1|1|NULL\nb|3|2|1|1|3\n");
 }
 
+static void test_relative_ranks_know_the_size_of_the_partition(void **state)
+{
+    (void)state;
+    const nl_logical *rows = sales_rows();
+    const nl_window_spec *spec = spec_of(rows, NL_FRAME_ROWS, NL_BOUND_UNBOUNDED_PRECEDING, 0, NL_BOUND_CURRENT_ROW, 0);
+    const nl_expr *exprs[] = {over("percent_rank", NULL, spec), over("cume_dist", NULL, spec)};
+    expect_rows(window(rows, exprs, 2), true,
+                "NULL|9|0.0|1.0\na|1|0.0|0.25\na|2|0.3333333333333333|0.75\na|2|0.3333333333333333|0.75\na|5|1.0|1.0\nb|3|0.0|1.0\nb|3|0.0|1.0\n");
+}
+
 static void test_running_sums_include_peers_in_range_frames(void **state)
 {
     (void)state;
@@ -149,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ranks_count_peers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_relative_ranks_know_the_size_of_the_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_running_sums_include_peers_in_range_frames, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_range_offsets_are_distances_of_the_order_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sliding_frames_agree_with_a_slow_loop, set_up, tear_down),

@@ -16,7 +16,10 @@ SELECT count(*), sum(length(s)) FROM (SELECT repeat(cast(id AS string), 10) AS s
 SELECT count(*), sum(length(s)) FROM (SELECT repeat(cast(id AS string), 10) AS s FROM range(1000000) EXCEPT ALL SELECT repeat(cast(id * 2 AS string), 10) FROM range(1000000));
 SELECT count(*), sum(size(l)), sum(length(l[0])) FROM (SELECT id % 5000 AS g, collect_list(concat(id, repeat('v', 40))) AS l FROM range(1500000) GROUP BY id % 5000);
 SELECT count(*), sum(size(l)) FROM (SELECT id % 3000 AS g, collect_set(concat(id % 700000, repeat('v', 40))) AS l FROM range(1500000) GROUP BY id % 3000);
-SELECT sum(m) FROM (SELECT percentile(id, 0.5) AS m FROM range(2000000) GROUP BY id % 20000);
+SELECT sum(size(m)) FROM (SELECT array_sort(collect_list(DISTINCT id % 100000)) AS m FROM range(2000000) GROUP BY id % 200);
 WITH t AS (SELECT id, repeat(cast(id AS string), 20) AS s, rand(1) AS r FROM range(1000000)) SELECT count(*), sum(length(a.s)), count_if(a.r = b.r) FROM t a JOIN t b ON a.id = b.id;
 SELECT sum(id), sum(c), sum(length(m)) FROM (SELECT id % 1000000 AS id, count(*) AS c, max(concat(id, repeat('k', 50))) AS m FROM range(2500000) GROUP BY id % 1000000);
 SELECT count(*), sum(e) FROM (SELECT explode(sequence(0, 3000)) AS e FROM range(1500));
+SELECT count(*), sum(n), sum(CASE WHEN n = id + 1 THEN 0 ELSE 1 END), sum(t), sum(m), sum(p), max(length(s)) FROM (SELECT id, s, row_number() OVER (ORDER BY id) AS n, sum(id) OVER (ORDER BY id) AS t, lag(id, 3, 0) OVER (ORDER BY id) AS p, max(id) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING) AS m FROM (SELECT id, repeat(cast(id AS string), 20) AS s FROM range(700000)));
+SELECT count(*), sum(r), sum(d), sum(c), max(round(u, 6)), sum(b) FROM (SELECT rank() OVER w AS r, dense_rank() OVER w AS d, count(*) OVER w AS c, cume_dist() OVER w AS u, ntile(7) OVER w AS b, s FROM (SELECT id % 1000 AS k, repeat(cast(id AS string), 20) AS s FROM range(700000)) WINDOW w AS (ORDER BY k)) WHERE length(s) > 0;
+SELECT count(*), sum(t), max(x) FROM (SELECT sum(id) OVER (PARTITION BY id % 2) AS t, max(s) OVER (PARTITION BY id % 2) AS x, s FROM (SELECT id, repeat(cast(id AS string), 20) AS s FROM range(700000)));

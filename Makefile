@@ -25,6 +25,8 @@ test: build     ## unit tests, SQL files, style, tables read crosswise by PyIceb
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
 	@scripts/tpch.sh build/debug/nilas 0.01
+	@tests/explain/explain_test.sh build/debug/nilas
+	@tests/cancel/cancel_test.py build/debug/nilas
 
 check: build    ## the same without what needs Python packages
 	@scripts/check_style.py

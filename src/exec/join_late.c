@@ -369,6 +369,7 @@ nl_source *nl_join_spilled_source(nl_join *join)
     spilled_source *source = NL_NEW(exec->arena, spilled_source);
     nl_source_init(&source->base, &spilled_ops, exec, NULL, "");
     source->join = join;
+    source->base.metric = join->probe->metric; /* its rows are the join's */
     source->base.is_serial = true; /* until something was spilled */
     source->workers = NL_NEW_ARRAY(exec->arena, late_worker, exec->worker_count);
     for (uint32_t w = 0; w < exec->worker_count; w++)
@@ -410,6 +411,7 @@ nl_source *nl_join_unmatched_source(nl_join *join)
     unmatched_source *source = NL_NEW(join->exec->arena, unmatched_source);
     nl_source_init(&source->base, &unmatched_ops, join->exec, NULL, "");
     source->join = join;
+    source->base.metric = join->probe->metric;
     source->base.is_serial = true; /* until it is known how many there are */
     return &source->base;
 }

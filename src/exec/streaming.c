@@ -130,11 +130,15 @@ nl_status nl_append_sample(nl_pipeline *pipeline, const nl_logical *node)
     return NULL;
 }
 
+#define GENERATED_ROWS 32768u /* of one go */
+#define FIRST_ROWS     64u    /* taken at first: nobody knows yet how many rows one gives */
+
 typedef struct generate_operator {
     nl_operator base;
     const nl_logical *node;
     nl_programs arguments;
     nl_eval *evals; /* per worker */
+    uint32_t *rows_at_once; /* per worker */
 } generate_operator;
 
 static nl_status generate_rows(generate_operator *generate, nl_worker *worker, const nl_batch *batch, nl_batch *out)
@@ -164,23 +168,42 @@ done:
     return status;
 }
 
+/* Rows that one row gave: one can give thousands. */
+static nl_status push_generated(nl_operator *self, nl_worker *worker, nl_batch *out)
+{
+    uint32_t step = nl_exec_batch_rows(self->exec);
+    if (out->row_count <= 4 * step) return nl_push(self->next, worker, out);
+    for (uint32_t start = 0; start < out->row_count; start += step) {
+        nl_batch part = {0};
+        NL_TRY(nl_cancel_check(self->exec->query->cancel));
+        NL_TRY(nl_batch_slice(out, start, NL_MIN(step, out->row_count - start), self->exec->query->memory, &part));
+        nl_status status = nl_push(self->next, worker, &part);
+        nl_batch_fini(&part);
+        if (status) return status;
+    }
+    return NULL;
+}
+
+/* Takes as many rows at a time as give about GENERATED_ROWS, going by the last ones. */
 static nl_status generate_push(nl_operator *self, nl_worker *worker, nl_batch *batch)
 {
     generate_operator *generate = NL_CONTAINER(self, generate_operator, base);
-    nl_batch out = {0};
-    nl_status status = nl_status_at(generate_rows(generate, worker, batch, &out), generate->node->span, self->exec->query->text);
-    uint32_t step = nl_exec_batch_rows(self->exec);
-    if (!status && out.row_count <= 4 * step) {
-        status = nl_push(self->next, worker, &out);
-    } else {
-        for (uint32_t start = 0; start < out.row_count && !status; start += step) { /* one row can give thousands */
-            nl_batch part = {0};
-            status = nl_batch_slice(&out, start, NL_MIN(step, out.row_count - start), self->exec->query->memory, &part);
-            if (!status) status = nl_push(self->next, worker, &part);
-            nl_batch_fini(&part);
-        }
+    uint32_t *at_once = &generate->rows_at_once[worker->index];
+    uint32_t live = nl_batch_live_rows(batch);
+    nl_status status = NULL;
+    for (uint32_t start = 0; start < live && !status;) {
+        uint32_t count = NL_MIN(live - start, *at_once);
+        nl_batch piece = {0}, out = {0};
+        status = nl_cancel_check(self->exec->query->cancel);
+        if (!status) status = count == live ? nl_batch_ref(batch, &piece) : nl_batch_slice(batch, start, count, self->exec->query->memory, &piece);
+        if (!status) status = nl_status_at(generate_rows(generate, worker, &piece, &out), generate->node->span, self->exec->query->text);
+        uint64_t per_row = out.row_count / count + 1;
+        *at_once = (uint32_t)NL_MAX(NL_MIN(GENERATED_ROWS / per_row, 2 * (uint64_t)*at_once), 1u);
+        if (!status) status = push_generated(self, worker, &out);
+        nl_batch_fini(&piece);
+        nl_batch_fini(&out);
+        start += count;
     }
-    nl_batch_fini(&out);
     return status;
 }
 
@@ -203,8 +226,11 @@ nl_status nl_append_generate(nl_pipeline *pipeline, const nl_logical *node)
     NL_TRY(nl_programs_init(&generate->arguments, exec, arguments, node->generate.argument_count, node->children[0]->columns,
                             node->children[0]->column_count));
     generate->evals = NL_NEW_ARRAY(exec->arena, nl_eval, exec->worker_count);
-    for (uint32_t i = 0; i < exec->worker_count; i++)
+    generate->rows_at_once = NL_NEW_ARRAY(exec->arena, uint32_t, exec->worker_count);
+    for (uint32_t i = 0; i < exec->worker_count; i++) {
+        generate->rows_at_once[i] = FIRST_ROWS;
         generate->evals[i] = (nl_eval){.confs = exec->query->confs, .memory = exec->query->memory, .worker = i};
+    }
     nl_pipeline_append(pipeline, &generate->base);
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include "exec/sink/data_writer.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/crash.h"
 #include "base/number.h"
@@ -11,6 +12,7 @@
 #include "iceberg/avro_schema.h"
 
 #define TARGET_BYTES_DEFAULT (512ll << 20)
+#define OPEN_FILES_DEFAULT   1024
 
 struct nl_data_writer {
     nl_write_target *target;
@@ -197,6 +199,9 @@ nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceb
     target->arena = nl_arena_new(query->memory);
     /* A quarter of the budget: sorts and joins below need the rest. */
     const size_t limit = nl_memory_limit(query->memory);
+    struct rlimit files = {.rlim_cur = OPEN_FILES_DEFAULT};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > INT32_MAX) files.rlim_cur = OPEN_FILES_DEFAULT;
+    target->open_max = (uint32_t)NL_MAX(files.rlim_cur / 2, 16u); /* the rest is for reading, spilling, and other statements */
     target->memory_max = NL_MAX(limit == SIZE_MAX ? (size_t)1 << 30 : limit / 4, (size_t)1 << 20);
     nl_mutex_init(&target->mutex);
     atomic_init(&target->file_number, 1);
@@ -360,7 +365,9 @@ static nl_status open_file(nl_data_writer *self)
     nl_output *output = NULL;
     NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, NL_WRITTEN_DATA, &self->path));
     NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
-    return nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer);
+    NL_TRY(nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer));
+    atomic_fetch_add(&self->target->open_count, 1);
+    return NULL;
 }
 
 static void account(nl_data_writer *self, size_t memory)
@@ -378,6 +385,7 @@ nl_status nl_data_writer_flush(nl_data_writer *self)
     nl_arena *arena = nl_arena_new(target->query->memory);
     nl_parquet_writer *writer = self->writer;
     self->writer = NULL;
+    atomic_fetch_sub(&target->open_count, 1);
     nl_status status = nl_parquet_writer_close(writer, arena, &written);
     NL_CRASH_POINT("write.data-file-written");
     account(self, 0);
@@ -399,14 +407,18 @@ nl_status nl_data_writer_append(nl_data_writer *self, const nl_batch *batch)
     NL_TRY_NOTE(nl_parquet_writer_append(self->writer, batch), "writing " NL_STR_FMT, NL_STR_ARG(self->path));
     account(self, nl_parquet_writer_memory(self->writer));
     const bool is_full = nl_parquet_writer_bytes(self->writer) >= (uint64_t)target->target_bytes;
-    /* Many open partitions share one budget: whoever holds a large part of it gives its file up. */
-    const bool is_over = atomic_load(&target->memory_used) > target->memory_max && self->memory > target->memory_max / 64;
+    /* Many open partitions share one budget, of memory and of descriptors: above it, whoever holds at least half of the
+     * average gives its file up. */
+    const uint64_t open_count = atomic_load(&target->open_count);
+    const bool is_over = open_count > target->open_max ||
+                         (atomic_load(&target->memory_used) > target->memory_max && self->memory * open_count * 2 > target->memory_max);
     return is_full || is_over ? nl_data_writer_flush(self) : NULL;
 }
 
 void nl_data_writer_free(nl_data_writer *self)
 {
     if (!self) return;
+    if (self->writer) atomic_fetch_sub(&self->target->open_count, 1);
     nl_parquet_writer_abort(self->writer);
     account(self, 0);
     free(self);

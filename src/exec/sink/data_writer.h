@@ -17,6 +17,8 @@ typedef struct nl_write_target {
     nl_str schema_json;                /* footer key iceberg.schema */
     nl_str query_id;                   /* UUID in file names */
     int64_t target_bytes;
+    atomic_uint open_count;            /* files being written */
+    uint32_t open_max;
     size_t memory_max;                 /* of all open writers together */
     atomic_size_t memory_used;
     atomic_uint file_number;           /* from 1 */

@@ -105,6 +105,15 @@ size_t nl_column_writer_buffered(const nl_column_writer *writer)
            writer->repetition.length + writer->definition.length;
 }
 
+size_t nl_column_writer_charged(nl_column_writer *writer)
+{
+    nl_bytes_out *list[OUT_COUNT];
+    size_t bytes = (size_t)writer->compressed_bytes + writer->bloom_bytes;
+    list_outs(writer, &list);
+    for (size_t i = 0; i < NL_COUNT(list); i++) bytes += list[i]->capacity;
+    return bytes;
+}
+
 /* ---- Bloom filter ---- */
 
 static void bloom_add(nl_column_writer *writer, nl_bytes value)

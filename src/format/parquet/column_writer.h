@@ -62,6 +62,7 @@ NL_MUST_USE nl_status nl_column_writer_finish_chunk(nl_column_writer *writer, nl
 /* Forgets the chunk; the file's totals stay. */
 nl_status nl_column_writer_next_chunk(nl_column_writer *writer);
 size_t nl_column_writer_buffered(const nl_column_writer *writer);
+size_t nl_column_writer_charged(nl_column_writer *writer); /* the same with what its buffers hold in reserve */
 static inline nl_page_record *nl_column_writer_pages(const nl_column_writer *writer)
 {
     return (nl_page_record *)(void *)writer->pages.data;

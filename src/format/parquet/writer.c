@@ -12,8 +12,10 @@
 
 /* With a pool, this many rows wait before columns are encoded, so that a task is worth handing out. */
 #define PENDING_ROWS_MAX  (16u * NL_BATCH_ROWS)
+#define PENDING_ROWS_MIN  256u /* of a batch, on the average */
 #define PENDING_BYTES_MAX (16u << 20)
 /* What ending the pages of a row group takes for a moment: compressors, and a page before and after. */
+#define WRITER_BYTES   (16u << 10) /* of a writer's structures, about */
 #define HEADROOM_BYTES (20u << 20)
 /* A scarce budget does not lead to row groups below this. */
 #define EARLY_GROUP_BYTES_MIN (4u << 20)
@@ -308,7 +310,9 @@ static nl_status append(nl_parquet_writer *writer, const nl_batch *batch)
 {
     NL_TRY(add_pending(writer, batch));
     writer->row_count += nl_batch_live_rows(batch);
-    const bool can_wait = writer->options.pool != NULL && writer->pending_rows < PENDING_ROWS_MAX && writer->pending_bytes < PENDING_BYTES_MAX;
+    /* Few rows can keep alive the strings of a large batch that they were taken from: they are encoded at once. */
+    const bool is_dense = writer->pending_rows >= (uint64_t)writer->pending_count * PENDING_ROWS_MIN;
+    const bool can_wait = writer->options.pool != NULL && is_dense && writer->pending_rows < PENDING_ROWS_MAX && writer->pending_bytes < PENDING_BYTES_MAX;
     if (can_wait && !is_memory_scarce(writer)) return NULL;
     NL_TRY(encode_pending(writer));
     return is_group_full(writer) ? flush_group(writer) : NULL;
@@ -343,7 +347,9 @@ uint64_t nl_parquet_writer_bytes(const nl_parquet_writer *writer)
 
 size_t nl_parquet_writer_memory(const nl_parquet_writer *writer)
 {
-    return buffered_bytes(writer) + writer->pending_bytes;
+    size_t bytes = writer->pending_bytes + WRITER_BYTES;
+    for (uint32_t i = 0; i < writer->schema.leaf_count; i++) bytes += nl_column_writer_charged(&writer->columns[i]);
+    return bytes;
 }
 
 /* ---- The end of the file ---- */

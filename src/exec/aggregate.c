@@ -6,6 +6,9 @@
 #include "base/hash.h"
 
 #define LOCAL_GROUPS_MAX   65536u /* of a worker's table when there are several workers: about what its cache holds */
+#define FEW_GROUPS           16u
+#define FEW_PLACES_BITS      6u
+#define FEW_GROUPS_ROWS_MIN  256u /* below, putting rows in order costs more */
 #define DICTIONARY_CODES_MAX 65536u
 #define COPIES_PER_BUDGET  64u    /* rows being written or output take at most this part of the budget */
 #define TABLES_PER_BUDGET  32u    /* a table smaller than this part of the budget is not spilled: others hold the memory */
@@ -115,6 +118,62 @@ static bool is_worth_spilling(const nl_aggregate *aggregate, const nl_group_tabl
            nl_group_table_bytes(table) > nl_memory_limit(query->memory) / TABLES_PER_BUDGET;
 }
 
+/* A batch whose rows fall into few groups, put in order of these: each state is then fed by one loop that keeps it in
+ * registers, instead of being loaded and stored for every row. */
+typedef struct few_groups {
+    nl_buffer *buffer;
+    uint8_t *groups[FEW_GROUPS];
+    nl_selection selections[FEW_GROUPS];
+    uint32_t group_count; /* 0: not in order */
+} few_groups;
+
+static uint32_t place_of(const uint8_t *row)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)row * 0x9E3779B97F4A7C15ull >> (64 - FEW_PLACES_BITS));
+}
+
+static nl_status sort_by_group(const nl_aggregate *aggregate, const nl_group_table *table, nl_selection selection, few_groups *few)
+{
+    const uint8_t *places[1u << FEW_PLACES_BITS] = {0};
+    uint8_t group_at[1u << FEW_PLACES_BITS];
+    uint32_t ends[FEW_GROUPS + 1] = {0};
+    NL_TRY(nl_buffer_new(aggregate->exec->query->memory, (sizeof(uint32_t) + 1) * ((size_t)selection.count + 1), false, &few->buffer));
+    uint32_t *rows = (uint32_t *)(void *)few->buffer->data;
+    uint8_t *group_of = (uint8_t *)(rows + selection.count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < selection.count; i++) {
+        uint32_t place = place_of(table->rows[i]);
+        while (places[place] != table->rows[i]) {
+            if (!places[place]) {
+                if (count == FEW_GROUPS) return NULL; /* rows of groups that were forgotten in between */
+                places[place] = table->rows[i];
+                few->groups[count] = table->rows[i];
+                group_at[place] = (uint8_t)count++;
+                break;
+            }
+            place = (place + 1) & ((1u << FEW_PLACES_BITS) - 1);
+        }
+        group_of[i] = group_at[place];
+        ends[group_at[place] + 1]++;
+    }
+    for (uint32_t g = 0; g < count; g++) {
+        few->selections[g] = (nl_selection){rows + ends[g], ends[g + 1]};
+        ends[g + 1] += ends[g];
+    }
+    for (uint32_t i = 0; i < selection.count; i++)
+        rows[ends[group_of[i]]++] = nl_selection_row(selection, i);
+    few->group_count = count;
+    return NULL;
+}
+
+static nl_status update_few(nl_agg_worker *worker, const nl_agg_call *call, const nl_vector *outputs, const few_groups *few)
+{
+    const nl_aggregate_ops *ops = call->function->aggregate;
+    for (uint32_t g = 0; g < few->group_count; g++)
+        NL_TRY(ops->update_one(call->function, &worker->eval, outputs + call->argument_first, few->selections[g], few->groups[g] + call->state_offset));
+    return NULL;
+}
+
 /* *held: to be given back when the rows are in. */
 static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_vector *keys, nl_selection selection, size_t *held)
 {
@@ -144,56 +203,90 @@ static nl_status find_and_init(nl_aggregate *aggregate, nl_agg_worker *worker, c
     return NULL;
 }
 
-/* A single dictionary-coded key: groups are remembered by code, so that only codes not seen before are hashed. Leaves
- * the addresses in table.rows like find does. *is_done false: not such a key. */
+/* The codes of dictionary-coded keys as one number per selected row; the last code of a key is null. */
+static void combine_codes(const nl_vector *keys, uint32_t key_count, nl_selection selection, uint32_t *codes)
+{
+    uint32_t stride = 1;
+    for (uint32_t k = 0; k < key_count; k++) {
+        const nl_vector *key = &keys[k];
+        const uint32_t null_code = key->dictionary->vector.length;
+        for (uint32_t i = 0; i < selection.count; i++) {
+            uint32_t row = nl_selection_row(selection, i);
+            uint32_t code = key->validity && !nl_bit_get(key->validity, row) ? null_code : key->indices[row];
+            codes[i] = (k ? codes[i] : 0) + code * stride;
+        }
+        stride *= null_code + 1;
+    }
+}
+
+/* How many combinations the keys' dictionaries have; 0: too many, or not all of them are dictionaries. */
+static uint32_t combination_count(const nl_vector *keys, uint32_t key_count)
+{
+    uint64_t count = key_count > 0 && key_count <= NL_AGG_CODED_KEYS ? 1 : 0;
+    for (uint32_t k = 0; k < key_count && count > 0; k++) {
+        if (keys[k].encoding != NL_DICTIONARY) return 0;
+        count *= (uint64_t)keys[k].dictionary->vector.length + 1;
+        if (count > DICTIONARY_CODES_MAX) return 0;
+    }
+    return (uint32_t)count;
+}
+
+/* What is remembered belongs to these dictionaries and to the table as it is. */
+static nl_status remember_codes_of(nl_agg_worker *worker, const nl_vector *keys, uint32_t key_count, uint32_t code_count)
+{
+    bool is_same = worker->dictionary_epoch == worker->table.epoch && worker->code_count == code_count;
+    for (uint32_t k = 0; k < key_count; k++)
+        is_same = is_same && worker->dictionary_identities[k] == keys[k].dictionary->identity;
+    if (is_same) return NULL;
+    uint8_t **cleared = realloc(worker->by_code, sizeof(uint8_t *) * code_count);
+    if (!cleared) return nl_out_of_memory(sizeof(uint8_t *) * code_count);
+    memset(cleared, 0, sizeof(uint8_t *) * code_count);
+    worker->by_code = cleared;
+    worker->code_count = code_count;
+    worker->dictionary_epoch = worker->table.epoch;
+    for (uint32_t k = 0; k < key_count; k++)
+        worker->dictionary_identities[k] = keys[k].dictionary->identity;
+    return NULL;
+}
+
+/* Dictionary-coded keys: groups are remembered by code, so that only codes not seen before are hashed. Leaves the
+ * addresses in table.rows like find does. *is_done false: not such keys. */
 static nl_status find_by_code(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_vector *keys, uint32_t row_count,
                               nl_selection selection, bool *is_done)
 {
-    const nl_vector *key = &keys[0];
     nl_group_table *table = &worker->table;
-    *is_done = false;
-    if (aggregate->table_keys != 1 || key->encoding != NL_DICTIONARY) return NULL;
-    uint32_t code_count = key->dictionary->vector.length + 1; /* the last one is null */
-    if (code_count > DICTIONARY_CODES_MAX) return NULL;
-    if (worker->dictionary_identity != key->dictionary->identity || worker->dictionary_epoch != table->epoch || worker->code_count != code_count) {
-        uint8_t **cleared = realloc(worker->by_code, sizeof(uint8_t *) * code_count);
-        if (!cleared) return nl_out_of_memory(sizeof(uint8_t *) * code_count);
-        memset(cleared, 0, sizeof(uint8_t *) * code_count);
-        worker->by_code = cleared;
-        worker->code_count = code_count;
-        worker->dictionary_identity = key->dictionary->identity;
-        worker->dictionary_epoch = table->epoch;
-    }
+    uint32_t code_count = combination_count(keys, aggregate->table_keys);
+    *is_done = code_count > 0;
+    if (!*is_done) return NULL;
+    NL_TRY(remember_codes_of(worker, keys, aggregate->table_keys, code_count));
     NL_TRY(nl_aggregate_scratch(worker, selection.count));
-    nl_buffer *missing_rows = NULL;
-    NL_TRY(nl_buffer_new(aggregate->exec->query->memory, sizeof(uint32_t) * ((size_t)selection.count + 1), false, &missing_rows));
-    uint32_t *missing = (uint32_t *)(void *)missing_rows->data;
+    nl_buffer *buffer = NULL;
+    NL_TRY(nl_buffer_new(aggregate->exec->query->memory, sizeof(uint32_t) * 3 * ((size_t)selection.count + 1), false, &buffer));
+    uint32_t *codes = (uint32_t *)(void *)buffer->data;
+    uint32_t *missing = codes + selection.count + 1;
+    uint32_t *missing_codes = missing + selection.count + 1;
     uint32_t missing_count = 0;
     nl_status status = NULL;
-#define CODE_OF(row) (key->validity && !nl_bit_get(key->validity, row) ? code_count - 1 : key->indices[row])
+    combine_codes(keys, aggregate->table_keys, selection, codes);
     for (uint32_t i = 0; i < selection.count; i++) {
-        uint32_t row = nl_selection_row(selection, i);
-        missing[missing_count] = row;
-        missing_count += !worker->by_code[CODE_OF(row)];
+        missing[missing_count] = nl_selection_row(selection, i);
+        missing_codes[missing_count] = codes[i];
+        missing_count += !worker->by_code[codes[i]];
     }
     if (missing_count > 0) {
         status = nl_group_table_hash(table, keys, row_count);
         if (!status) status = find_and_init(aggregate, worker, keys, (nl_selection){missing, missing_count});
         for (uint32_t i = 0; i < missing_count && !status; i++)
-            worker->by_code[CODE_OF(missing[i])] = table->rows[i];
+            worker->by_code[missing_codes[i]] = table->rows[i];
     }
     /* Room for all positions without another look-up: an empty find only grows the scratch. */
     if (!status && selection.count > table->scratch_rows) {
         status = nl_group_table_hash(table, keys, row_count);
         if (!status) status = find_and_init(aggregate, worker, keys, selection);
     }
-    for (uint32_t i = 0; i < selection.count && !status; i++) {
-        uint32_t row = nl_selection_row(selection, i);
-        table->rows[i] = worker->by_code[CODE_OF(row)];
-    }
-#undef CODE_OF
-    nl_buffer_release(missing_rows);
-    *is_done = true;
+    for (uint32_t i = 0; i < selection.count && !status; i++)
+        table->rows[i] = worker->by_code[codes[i]];
+    nl_buffer_release(buffer);
     return status;
 }
 
@@ -221,13 +314,21 @@ nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker_index, nl_ve
         nl_exec_unhold(aggregate->exec, held);
         if (status) return status;
     }
-    for (uint32_t c = 0; c < aggregate->call_count; c++) {
+    few_groups few = {0};
+    if (!worker->global && worker->table.group_count <= FEW_GROUPS && selection.count >= FEW_GROUPS_ROWS_MIN)
+        NL_TRY(sort_by_group(aggregate, &worker->table, selection, &few));
+    nl_status status = NULL;
+    for (uint32_t c = 0; c < aggregate->call_count && !status; c++) {
         const nl_agg_call *call = &aggregate->calls[c];
-        if (call->distinct_set == distinct_set)
-            NL_TRY(nl_status_at(update_call(aggregate, worker, call, outputs, selection, distinct_set < 0),
-                                call->span, aggregate->exec->query->text));
+        if (call->distinct_set != distinct_set) continue;
+        if (few.group_count > 0 && call->filter < 0)
+            status = update_few(worker, call, outputs, &few);
+        else
+            status = update_call(aggregate, worker, call, outputs, selection, distinct_set < 0);
+        status = nl_status_at(status, call->span, aggregate->exec->query->text);
     }
-    return NULL;
+    nl_buffer_release(few.buffer);
+    return status;
 }
 
 /* The operator at the end of the input's pipeline. */

@@ -30,6 +30,8 @@ typedef struct nl_agg_distinct {
     struct nl_aggregate *dedupe; /* keys: the group's and the arguments; no calls */
 } nl_agg_distinct;
 
+#define NL_AGG_CODED_KEYS 4u /* as many dictionary-coded keys are taken together */
+
 typedef struct nl_agg_worker {
     bool has_rows;
     nl_group_table table;
@@ -39,7 +41,7 @@ typedef struct nl_agg_worker {
     void **states;           /* scratch */
     uint32_t state_capacity;
     uint8_t *global;         /* without keys: the one row's states */
-    uint64_t dictionary_identity, dictionary_epoch; /* the last dictionary-coded key: addresses by code */
+    uint64_t dictionary_identities[NL_AGG_CODED_KEYS], dictionary_epoch; /* the last dictionary-coded keys: addresses by code */
     uint8_t **by_code;
     uint32_t code_count;
     uint64_t peak_bytes;     /* for metrics */

@@ -156,6 +156,29 @@ static bool sum_flat(const nl_vector *arg, nl_selection selection, exact_sum *st
     return true;
 }
 
+/* Sums kept in registers; of 64-bit values in halves, as above. */
+static void sum_selected(const nl_reader *in, bool is_narrow, nl_selection selection, exact_sum *state)
+{
+    exact_sum total = *state;
+    uint64_t low = 0;
+    int64_t high = 0;
+    for (uint32_t i = 0; i < selection.count && is_narrow; i++) {
+        uint32_t row = nl_selection_row(selection, i);
+        if (nl_reader_is_null(in, row)) continue;
+        int64_t value = ((const int64_t *)in->values)[nl_reader_index(in, row)];
+        low += (uint32_t)value;
+        high += value >> 32;
+        total.count++;
+    }
+    total.has_overflow |= __builtin_add_overflow(total.sum, ((nl_int128)high << 32) + low, &total.sum);
+    for (uint32_t i = 0; i < selection.count && !is_narrow; i++) {
+        uint32_t row = nl_selection_row(selection, i);
+        if (nl_reader_is_null(in, row)) continue;
+        exact_add(&total, ((const nl_int128 *)in->values)[nl_reader_index(in, row)]);
+    }
+    *state = total;
+}
+
 static nl_status exact_update_one(const nl_bound_function *function, nl_eval *eval, const nl_vector *args,
                                   nl_selection selection, void *state)
 {
@@ -165,6 +188,10 @@ static nl_status exact_update_one(const nl_bound_function *function, nl_eval *ev
     nl_physical physical = args[0].type->physical;
     nl_reader in;
     nl_reader_init(&in, &args[0]);
+    if (physical == NL_PHYS_I64 || physical == NL_PHYS_I128) {
+        sum_selected(&in, physical == NL_PHYS_I64, selection, state);
+        return NULL;
+    }
     for (uint32_t i = 0; i < selection.count; i++) {
         uint32_t row = nl_selection_row(selection, i);
         if (nl_reader_is_null(&in, row)) continue;

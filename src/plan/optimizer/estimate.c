@@ -190,6 +190,44 @@ static double call_selectivity(nl_plan_context *context, const nl_logical *plan,
     return OTHER_SELECTIVITY;
 }
 
+/* The column that a comparison with a literal bounds from below or above; NULL: it is no such comparison. */
+static const nl_expr *bounded_column(const nl_expr *expr, bool *is_below)
+{
+    if (expr->kind != NL_EXPR_CALL || expr->child_count != 2) return NULL;
+    const bool is_less = nl_is_call(expr, "<") || nl_is_call(expr, "<=");
+    const bool is_greater = nl_is_call(expr, ">") || nl_is_call(expr, ">=");
+    if (!is_less && !is_greater) return NULL;
+    const bool is_first = expr->children[0]->kind == NL_EXPR_COLUMN && expr->children[1]->kind == NL_EXPR_LITERAL;
+    const bool is_second = expr->children[1]->kind == NL_EXPR_COLUMN && expr->children[0]->kind == NL_EXPR_LITERAL;
+    *is_below = is_less == is_first;
+    return is_first ? expr->children[0] : is_second ? expr->children[1] : NULL;
+}
+
+/* Conditions are taken to be independent, but for the two ends of one range: they leave what lies between them. */
+static double and_selectivity(nl_plan_context *context, const nl_logical *plan, const nl_expr *expr)
+{
+    double product = 1;
+    nl_list parts = {0};
+    nl_expr_conjuncts(context->arena, expr, &parts);
+    for (uint32_t i = 0; i < parts.count; i++) {
+        bool is_below = false;
+        const nl_expr *column = bounded_column(parts.items[i], &is_below);
+        const double kept = selectivity(context, plan, parts.items[i]);
+        double factor = kept;
+        for (uint32_t k = 0; column && k < i; k++) {
+            bool other_is_below = false;
+            const nl_expr *other = bounded_column(parts.items[k], &other_is_below);
+            if (!other || other->column != column->column || other_is_below == is_below) continue;
+            const double other_kept = selectivity(context, plan, parts.items[k]);
+            const double both = kept + other_kept - 1;
+            if (both > 0) factor = NL_MIN(factor, both / other_kept);
+            break;
+        }
+        product *= factor;
+    }
+    return product;
+}
+
 static double or_selectivity(nl_plan_context *context, const nl_logical *plan, const nl_expr *expr)
 {
     double none = 1;
@@ -202,8 +240,7 @@ static double selectivity(nl_plan_context *context, const nl_logical *plan, cons
     double product = 1;
     switch (expr->kind) {
     case NL_EXPR_AND:
-        for (uint32_t i = 0; i < expr->child_count; i++) product *= selectivity(context, plan, expr->children[i]);
-        return product;
+        return and_selectivity(context, plan, expr);
     case NL_EXPR_OR:
         return or_selectivity(context, plan, expr);
     case NL_EXPR_NOT:

@@ -120,10 +120,8 @@ nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *stateme
         return nl_catalog_update_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &property, 1, NULL, 0);
     }
     NL_TRY(nl_command_refuse_view(command, &comment->name, "COMMENT ON TABLE"));
-    NL_TRY(nl_command_table_name(command, &comment->name, &name));
-    nl_status status = nl_catalog_load_table(name.catalog, &name.identifier, &table);
-    if (status) return nl_command_at(command, status, comment->name.range);
-    status = nl_table_change(table, change_properties, &change);
+    NL_TRY(nl_command_load_table(command, &comment->name, &name, &table));
+    nl_status status = nl_table_change(table, change_properties, &change);
     nl_iceberg_table_release(table);
     return status;
 }
@@ -296,10 +294,8 @@ nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statem
         return nl_alter_view_table(command, self.ast);
     }
     NL_TRY(refused);
-    NL_TRY(nl_command_table_name(command, &self.ast->name, &self.name));
-    nl_status status = nl_catalog_load_table(self.name.catalog, &self.name.identifier, &self.table);
-    if (status) return nl_command_at(command, status, self.ast->name.range);
-    status = run_action(&self);
+    NL_TRY(nl_command_load_table(command, &self.ast->name, &self.name, &self.table));
+    nl_status status = run_action(&self);
     nl_iceberg_table_release(self.table);
     return status;
 }

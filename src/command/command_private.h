@@ -48,6 +48,9 @@ NL_MUST_USE nl_status nl_command_optimize(nl_command *command, const nl_logical 
 NL_MUST_USE nl_status nl_command_name(nl_command *command, const nl_ast_name *name, const nl_str **parts, uint32_t *part_count);
 /* The table a name stands for, resolved against the session. */
 NL_MUST_USE nl_status nl_command_table_name(nl_command *command, const nl_ast_name *name, nl_session_name *resolved);
+/* Loads it. When there is none, TABLE_OR_VIEW_NOT_FOUND tells the name as written, at its place. */
+NL_MUST_USE nl_status nl_command_load_table(nl_command *command, const nl_ast_name *name, nl_session_name *resolved, nl_iceberg_table **table);
+nl_status nl_command_name_not_found(nl_command *command, const nl_ast_name *name);
 /* "`lake`.`db`.`t`" for error parameters, and "lake.db.t". */
 nl_str nl_command_quoted(nl_command *command, const nl_str *parts, uint32_t part_count);
 nl_str nl_command_quoted_name(nl_command *command, const nl_session_name *name);

@@ -29,6 +29,24 @@ nl_status nl_command_table_name(nl_command *command, const nl_ast_name *name, nl
     return nl_session_resolve(command->session, parts, part_count, command->arena, resolved);
 }
 
+nl_status nl_command_name_not_found(nl_command *command, const nl_ast_name *name)
+{
+    const nl_str *parts;
+    uint32_t part_count;
+    NL_TRY(nl_command_name(command, name, &parts, &part_count));
+    return nl_command_at(command, NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted(command, parts, part_count))), name->range);
+}
+
+nl_status nl_command_load_table(nl_command *command, const nl_ast_name *name, nl_session_name *resolved, nl_iceberg_table **table)
+{
+    NL_TRY(nl_command_table_name(command, name, resolved));
+    nl_status status = nl_catalog_load_table(resolved->catalog, &resolved->identifier, table);
+    if (!status) return NULL;
+    if (nl_error_condition(status) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return nl_command_at(command, status, name->range);
+    nl_error_free(status);
+    return nl_command_name_not_found(command, name);
+}
+
 static void append_quoted(nl_builder *out, nl_str part)
 {
     if (out->length) nl_append_char(out, '.');

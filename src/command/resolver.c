@@ -255,6 +255,7 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         return resolve_view(command, view, found);
     }
     if (is_files) return find_files(command, parts, found);
+    if (part_count == 2 && nl_str_is_nocase(parts[0], "jdbc")) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));
     return not_found(command, parts, part_count);
 }
 

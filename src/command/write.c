@@ -101,11 +101,8 @@ nl_status nl_write_table_open(nl_command *command, const nl_ast_name *name, nl_w
     nl_status status = open_named(command, name, target);
     if (status && nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_NOT_FOUND) {
         nl_error_free(status);
-        const nl_str *parts;
-        uint32_t part_count;
-        NL_TRY(nl_command_name(command, name, &parts, &part_count));
         NL_TRY(nl_command_refuse_view(command, name, "write"));
-        status = nl_command_at(command, NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted(command, parts, part_count))), name->range);
+        status = nl_command_name_not_found(command, name);
     }
     if (!status) status = fill_types(command, target);
     if (!status) status = choose_branch(command, target);

@@ -17,7 +17,7 @@ typedef struct nl_an_cte {
     struct nl_an_cte *next; /* the one declared before, then those of enclosing queries */
     nl_str name;
     uint32_t id;
-    const nl_logical *definition;
+    const nl_logical *definition; /* NULL while a recursive one is being declared */
     uint32_t use_count;
 } nl_an_cte;
 

@@ -17,12 +17,14 @@ nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes,
     nl_plan_context *context = env->context;
     *inner = *env;
     NL_TRY(check_names(env, ctes));
-    if (ctes->is_recursive) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "WITH RECURSIVE is not supported yet.");
     for (uint32_t i = 0; i < ctes->count; i++) {
         const nl_ast_cte *written = &ctes->items[i];
         nl_an_cte *cte = NL_NEW(context->arena, nl_an_cte);
         const nl_logical *definition = NULL;
-        NL_TRY(nl_analyze_query_in(inner, outer, written->query, &definition));
+        nl_env within = *inner;
+        nl_an_cte itself = {.next = inner->ctes, .name = written->name.text};
+        if (ctes->is_recursive) within.ctes = &itself;
+        NL_TRY(nl_analyze_query_in(&within, outer, written->query, &definition));
         NL_TRY(nl_alias_plan(inner, definition, &written->name.text, 1, &written->columns, written->range, &definition));
         cte->name = written->name.text;
         cte->id = nl_plan_new_id(context);

@@ -164,6 +164,7 @@ nl_status nl_analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name
     uint32_t count = 0;
     NL_TRY(nl_name_parts(&scope, name, &parts, &count));
     nl_an_cte *cte = count == 1 && !travel ? NL_UNCONST(find_cte(env, parts[0])) : NULL;
+    if (cte && !cte->definition) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "WITH RECURSIVE whose query refers to itself is not supported yet.");
     if (cte) {
         *plan = refer_to_cte(env, cte);
         return NULL;

@@ -140,14 +140,14 @@ static const nl_pretty *window_pretty(nl_arena *arena, const nl_expr *call, cons
     return nl_pretty_parts(arena, nl_arena_f(arena, "\1 OVER (" NL_STR_FMT ")", NL_STR_ARG(inside)), parts, part_count);
 }
 
-static nl_status check_window(nl_scope *scope, const nl_expr *call, const nl_window_spec *spec)
+static nl_status check_window(nl_scope *scope, const nl_expr *call, const nl_expr *over)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const bool is_ranking = call->call->row->kind == NL_FUNCTION_WINDOW;
-    if (is_ranking && spec->order_count == 0)
+    if (is_ranking && over->window->order_count == 0)
         return NL_RAISE(_LEGACY_ERROR_TEMP_1037, NL_P_STR("wf", nl_expr_pretty_str(arena, call)));
     if (call->is_distinct)
-        return NL_RAISE(DISTINCT_WINDOW_FUNCTION_UNSUPPORTED, NL_P_STR("windowExpr", nl_quote_expr(arena, call)));
+        return NL_RAISE(DISTINCT_WINDOW_FUNCTION_UNSUPPORTED, NL_P_STR("windowExpr", nl_quote_expr(arena, over)));
     return NULL;
 }
 
@@ -168,11 +168,11 @@ nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
     NL_TRY(nl_resolve_sort_items(scope, &window->order_by, &spec->order_by));
     spec->order_count = window->order_by.count;
     NL_TRY(nl_resolve_frame(scope, window, call, spec));
-    NL_TRY(check_window(scope, call, spec));
     nl_expr *expr = NL_NEW(arena, nl_expr);
     *expr = *call;
     expr->window = spec;
     expr->pretty = window_pretty(arena, call, spec);
+    NL_TRY(check_window(scope, call, expr));
     NL_TRY(nl_normalize_frame(scope, spec));
     expr->span = nl_span_of(ast->range);
     *result = expr;

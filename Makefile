@@ -53,6 +53,9 @@ faults: build   ## every storage step of every kind of write failing in turn; me
 crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000)
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)
 
+bad: build      ## broken tables: every kind of file broken in many ways
+	@python3 tests/bad/bad.py build/debug/nilas --flips $(or $(N),100)
+
 race: build     ## W processes x N appends to one table, and a bank (make race W=8 N=500)
 	@python3 tests/race/race.py build/debug/nilas --writers $(or $(W),8) --commits $(or $(N),50) --bank 50
 

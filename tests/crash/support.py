@@ -27,14 +27,23 @@ class Warehouse:
                 out.write(f"{statement};\nSELECT 'ack-{number}';\n")
         return name
 
-    def query(self, sql, must_succeed=True):
-        """Rows as lists of texts, read by a process of its own."""
-        name = self.script([sql])
-        done = subprocess.run(self.command(name), capture_output=True, text=True, timeout=120, check=False)
+    def queries(self, statements):
+        """The rows of each statement as lists of texts, read by one process."""
+        name = self.script(statements)
+        done = subprocess.run(self.command(name), capture_output=True, text=True, timeout=300, check=False)
         os.unlink(name)
-        if done.returncode != 0 and must_succeed:
-            raise AssertionError(f"{sql}: {done.stderr}")
-        return [line.split("\t") for line in done.stdout.splitlines() if line != "ack-0"]
+        results = [[]]
+        for line in done.stdout.splitlines():
+            if line == f"ack-{len(results) - 1}":
+                results.append([])
+            else:
+                results[-1].append(line.split("\t"))
+        if done.returncode != 0:
+            raise AssertionError(f"{statements[len(results) - 1]}: {done.stderr}")
+        return results[:-1]
+
+    def query(self, sql):
+        return self.queries([sql])[0]
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)

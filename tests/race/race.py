@@ -97,10 +97,10 @@ def appends(warehouse, writer_count, commit_count):
           f"{acknowledged / seconds:.0f} commits/s, every row once")
 
 
-def bank(warehouse, writer_count, transfer_count):
-    table, accounts, money = "lake.db.bank", 4, 1000
+def bank(warehouse, writer_count, transfer_count, mode, version):
+    table, accounts, money = f"lake.db.bank_{mode.replace('-', '_')}_{version}", 4, 1000
     warehouse.query(f"CREATE TABLE {table} (id int, amount bigint, transfers int) USING iceberg TBLPROPERTIES ('commit.retry.num-retries' = '20', "
-                    "'commit.retry.min-wait-ms' = '5', 'commit.retry.max-wait-ms' = '100')")
+                    f"'commit.retry.min-wait-ms' = '5', 'commit.retry.max-wait-ms' = '100', 'format-version' = '{version}', 'write.update.mode' = '{mode}')")
     warehouse.query(f"INSERT INTO {table} VALUES " + ", ".join(f"({account}, {money}, 0)" for account in range(accounts)))
     scripts = []
     for writer in range(writer_count):
@@ -111,15 +111,18 @@ def bank(warehouse, writer_count, transfer_count):
                           f"WHERE id IN ({source}, {target})")
         scripts.append(script)
     writers, seconds = run_all(warehouse, scripts)
-    for (snapshot,) in warehouse.query(f"SELECT snapshot_id FROM {table}.snapshots"):
-        ((total, count),) = warehouse.query(f"SELECT sum(amount), count(*) FROM {table} VERSION AS OF {snapshot}")
+    snapshots = [snapshot for (snapshot,) in warehouse.query(f"SELECT snapshot_id FROM {table}.snapshots")]
+    sums = warehouse.queries([f"SELECT sum(amount), count(*) FROM {table} VERSION AS OF {snapshot}" for snapshot in snapshots])
+    for snapshot, ((total, count),) in zip(snapshots, sums):
         check(int(total) == accounts * money and int(count) == accounts, f"snapshot {snapshot} holds {total} in {count} accounts")
     ((transfers,),) = warehouse.query(f"SELECT sum(transfers) FROM {table}")
     acknowledged = sum(len(writer.acknowledged) for writer in writers)
     unknown = sum(len(writer.unknown) for writer in writers)
     check(2 * acknowledged <= int(transfers) <= 2 * (acknowledged + unknown), f"{acknowledged} transfers were acknowledged, {int(transfers) / 2} happened")
     failed = sum(len(writer.failed) for writer in writers)
-    print(f"bank: {writer_count} writers x {transfer_count} transfers: {acknowledged} acknowledged, {failed} refused as conflicts, {seconds:.1f} s, sum constant")
+    warehouse.check_files(table)
+    print(f"bank, {mode}, version {version}: {writer_count} writers x {transfer_count} transfers: {acknowledged} acknowledged, {failed} refused as conflicts, "
+          f"{seconds:.1f} s, sum constant")
 
 
 def main():
@@ -134,7 +137,8 @@ def main():
         warehouse.query("CREATE NAMESPACE lake.db")
         appends(warehouse, arguments.writers, arguments.commits)
         if arguments.bank:
-            bank(warehouse, min(arguments.writers, 4), arguments.bank)
+            for mode, version in (("copy-on-write", 2), ("merge-on-read", 2), ("merge-on-read", 3)):
+                bank(warehouse, min(arguments.writers, 4), arguments.bank, mode, version)
     except AssertionError as failure:
         print(f"FAILED: {failure}\nkept: {warehouse.path}")
         sys.exit(1)

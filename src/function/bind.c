@@ -132,6 +132,11 @@ nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first)
 
 nl_status nl_bind_not_foldable(const nl_bind *bind, uint32_t i, const char *what)
 {
+    const nl_value *given = bind->given_constants != NULL ? bind->given_constants[i] : NULL;
+    if (given != NULL && !given->is_null && bind->confs->is_ansi) { /* it is constant, but its cast fails */
+        nl_value ignored;
+        NL_TRY(nl_cast_value(bind->arena, bind->confs, NL_CAST_ANSI, given, bind->argument_types[i], &ignored));
+    }
     return NL_RAISE(DATATYPE_MISMATCH__NON_FOLDABLE_INPUT,
                     NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))), NL_P("inputName", what),
                     NL_P_STR("inputType", nl_quoted_type(bind->arena, bind->argument_types[i])),
@@ -286,6 +291,7 @@ nl_status nl_function_bind(nl_bind *bind, const nl_function_row *const *rows, ui
     own.row = row;
     own.argument_types = chosen.match.types;
     own.constants = cast_constants(bind, chosen.match.types);
+    own.given_constants = bind->constants;
     if (bind->is_literal == NULL) {
         bool *literal = NL_NEW_ARRAY(bind->arena, bool, NL_MAX(bind->argument_count, 1u));
         for (uint32_t i = 0; i < bind->argument_count; i++) literal[i] = bind->constants != NULL && bind->constants[i] != NULL;

@@ -82,6 +82,7 @@ typedef struct nl_bind {                   /* what nl_function_bind hands to a r
     /* constants[i]: the foldable argument's value, or NULL. The caller gives them as they are; a row's bind() sees them
      * cast to the signature's types. constants itself may be NULL: nothing is constant. */
     const nl_value *const *constants;
+    const nl_value *const *given_constants; /* for a row's bind(): before they were cast */
     const bool *is_literal;                /* written as a literal (decimals with literal integers are narrower); NULL: constants are */
     const nl_lambda *const *lambdas;       /* or NULL entries                                               */
     nl_str (*argument_sql)(const struct nl_bind *bind, uint32_t i); /* pretty text of an argument, for error parameters */

@@ -131,3 +131,17 @@ double nl_java_cbrt(double x)
     t = t + t * r;
     return x < 0 ? -t : t;
 }
+
+double nl_java_cosh(double x)
+{
+    const double half_ln2 = 0.34657359027997264;
+    x = fabs(x);
+    if (x < half_ln2) {
+        double t = expm1(x);
+        double w = 1 + t;
+        return w == 1 ? w : 1 + (t * t) / (w + w);
+    }
+    if (x >= 22) return x <= 709 ? 0.5 * nl_java_exp(x) : cosh(x);
+    double t = nl_java_exp(x);
+    return 0.5 * t + 0.5 / t;
+}

@@ -7,3 +7,4 @@ double nl_java_exp(double x);
 double nl_java_log(double x); /* x > 0 */
 double nl_java_log10(double x);
 double nl_java_cbrt(double x);
+double nl_java_cosh(double x);

@@ -40,14 +40,18 @@ static nl_status find_mode(nl_str mode, nl_str padding, aes_mode *found)
     return NL_RAISE(UNSUPPORTED_FEATURE__AES_MODE, NL_P_STR("mode", mode), NL_P_STR("padding", padding), NL_P("functionName", NAMES));
 }
 
+static nl_status check_key(const aes_call *call)
+{
+    if (call->key.length == 16 || call->key.length == 24 || call->key.length == 32) return NULL;
+    return NL_RAISE(INVALID_PARAMETER_VALUE__AES_KEY_LENGTH, NL_P("parameter", "`key`"), NL_P("functionName", NAMES),
+                    NL_P_INT("actualLength", (int64_t)call->key.length));
+}
+
 static nl_status check_call(const aes_call *call)
 {
     static const char *const names[] = {"ECB", "CBC", "GCM"};
     const char *mode = names[call->mode];
     const char *name = call->is_encrypting ? "`aes_encrypt`" : "`aes_decrypt`";
-    if (call->key.length != 16 && call->key.length != 24 && call->key.length != 32)
-        return NL_RAISE(INVALID_PARAMETER_VALUE__AES_KEY_LENGTH, NL_P("parameter", "`key`"), NL_P("functionName", NAMES),
-                        NL_P_INT("actualLength", (int64_t)call->key.length));
     if (call->vector.length > 0 && call->mode == MODE_ECB)
         return NL_RAISE(UNSUPPORTED_FEATURE__AES_MODE_IV, NL_P("mode", mode), NL_P("functionName", name));
     if (call->vector.length > 0 && call->vector.length != vector_bytes[call->mode])
@@ -139,7 +143,8 @@ static nl_status aes_row(nl_row_context *context, uint32_t row, bool *is_null)
         call.extra = argument(context, 4, row, NL_STR(""));
     }
     nl_str in = nl_reader_str(&context->readers[0], row);
-    nl_status status = find_mode(argument(context, 2, row, NL_STR("GCM")), argument(context, 3, row, NL_STR("DEFAULT")), &call.mode);
+    nl_status status = check_key(&call);
+    if (status == NULL) status = find_mode(argument(context, 2, row, NL_STR("GCM")), argument(context, 3, row, NL_STR("DEFAULT")), &call.mode);
     if (status == NULL) status = check_call(&call);
     EVP_CIPHER_CTX *state = status == NULL ? EVP_CIPHER_CTX_new() : NULL;
     if (status == NULL && state == NULL) status = raise_crypto("no memory");

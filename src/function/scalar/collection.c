@@ -77,6 +77,20 @@ static nl_status struct_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
+static nl_status raise_names(const nl_bind *bind)
+{
+    nl_builder names;
+    nl_builder_init(&names, NL_ERROR_MESSAGE_BYTES_MAX);
+    nl_append_char(&names, '[');
+    for (uint32_t i = 0; i < bind->argument_count; i += 2)
+        nl_append_f(&names, "%s\"" NL_STR_FMT "\"", i > 0 ? ", " : "", NL_STR_ARG(nl_bind_argument_sql(bind, i)));
+    nl_append_char(&names, ']');
+    nl_status status = NL_RAISE(DATATYPE_MISMATCH__CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING,
+                                NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))), NL_P_STR("inputExprs", nl_builder_str(&names)));
+    nl_builder_fini(&names);
+    return status;
+}
+
 static nl_status bind_struct(nl_bind *bind, nl_bound_function *bound)
 {
     bool is_named = bind->row->name[0] == 'n';
@@ -90,8 +104,7 @@ static nl_status bind_struct(nl_bind *bind, nl_bound_function *bound)
         fields[i].is_nullable = bind->argument_nullable == NULL || bind->argument_nullable[at];
         if (!is_named) continue;
         const nl_value *name = bind->constants[2 * i];
-        if (name == NULL) return nl_bind_not_foldable(bind, 2 * i, "`name`");
-        if (name->type->id != NL_TYPE_STRING || name->is_null) return nl_bind_unexpected_type(bind, 2 * i, "\"STRING\"");
+        if (name == NULL || name->type->id != NL_TYPE_STRING || name->is_null) return raise_names(bind);
         fields[i].name = name->text;
     }
     bound->result_type = nl_type_struct(bind->arena, fields, count);
@@ -298,12 +311,26 @@ static nl_status map_concat_row(nl_list_call *call)
 }
 NL_LIST_KERNEL(map_concat_kernel, map_concat_row)
 
+static nl_status raise_no_maps(const nl_bind *bind)
+{
+    nl_builder types;
+    nl_builder_init(&types, NL_ERROR_MESSAGE_BYTES_MAX);
+    nl_append_char(&types, '[');
+    for (uint32_t i = 0; i < bind->argument_count; i++)
+        nl_append_f(&types, "%s\"" NL_STR_FMT "\"", i > 0 ? ", " : "", NL_STR_ARG(nl_type_sql(bind->arena, bind->argument_types[i])));
+    nl_append_char(&types, ']');
+    nl_status status = NL_RAISE(DATATYPE_MISMATCH__MAP_CONCAT_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
+                                NL_P_STR("functionName", nl_quoted_name(bind)), NL_P_STR("dataType", nl_builder_str(&types)));
+    nl_builder_fini(&types);
+    return status;
+}
+
 static nl_status bind_map_concat(nl_bind *bind, nl_bound_function *bound)
 {
     bool is_nullable;
     const nl_type *type = common_of(bind, 0, 1, &is_nullable);
     if (bind->argument_count == 0) type = nl_type_map(bind->arena, nl_type_string(), nl_type_string(), true);
-    if (type == NULL || type->id != NL_TYPE_MAP) return nl_bind_data_diff_types(bind, 0);
+    if (type == NULL || type->id != NL_TYPE_MAP) return raise_no_maps(bind);
     bound->result_type = type;
     return NULL;
 }

@@ -19,6 +19,7 @@ typedef struct number_pattern {
 } number_pattern;
 
 #define FRACTION_MAX 340 /* of a double in Java */
+#define PLACES_MAX   (1 << 20)
 
 /* --- patterns --- */
 
@@ -305,6 +306,10 @@ static nl_status format_kernel(NL_KERNEL_PARAMETERS)
             if (places < 0) {
                 NL_GO(nl_output_null(&output, row));
                 continue;
+            }
+            if (places > PLACES_MAX) {
+                status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "format_number gives at most %d decimal places.", PLACES_MAX);
+                goto done;
             }
             by_places.fraction_min = by_places.fraction_max = is_real ? NL_MIN(places, FRACTION_MAX) : places;
         }

@@ -34,7 +34,7 @@ UNARY(asin, asin)
 UNARY(acos, acos)
 UNARY(atan, atan)
 UNARY(sinh, sinh)
-UNARY(cosh, cosh)
+UNARY(cosh, nl_java_cosh)
 UNARY(tanh, tanh)
 UNARY(asinh, asinh_of)
 UNARY(acosh, ACOSH)
@@ -185,11 +185,20 @@ static nl_status bind_extreme(nl_bind *bind, nl_bound_function *bound)
 
 /* --- width_bucket --- */
 
+/* A double, or an interval's months or microseconds. */
+static double bucket_number(const nl_row_context *context, uint32_t i, uint32_t row)
+{
+    const nl_type *type = context->function->argument_types[i];
+    const nl_reader *reader = &context->readers[i];
+    if (type->physical == NL_PHYS_F64) return nl_reader_f64(reader, row);
+    return (double)nl_physical_i64(type->physical, reader->values, nl_reader_index(reader, row));
+}
+
 static nl_status width_bucket_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
-    double value = nl_reader_f64(&context->readers[0], row);
-    double low = nl_reader_f64(&context->readers[1], row);
-    double high = nl_reader_f64(&context->readers[2], row);
+    double value = bucket_number(context, 0, row);
+    double low = bucket_number(context, 1, row);
+    double high = bucket_number(context, 2, row);
     int64_t count = nl_reader_i64(&context->readers[3], row);
     if (count <= 0 || count == INT64_MAX || isnan(value) || low == high || !isfinite(low) || !isfinite(high)) {
         *is_null = true;
@@ -288,7 +297,7 @@ static const nl_function_row rows[] = {
     {.name = "factorial", MATH, .signature = "(int) -> bigint", .kernel = factorial_kernel, .since = "1.5.0", .doc = "The factorial of 0 to 20; NULL for others.", .examples = {{"factorial(5)", "120"}}},
     {.name = "greatest", .kind = NL_FUNCTION_SCALAR, .group = "math", .nulls = NL_NULL_SEEN, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "1.5.0", .doc = "The greatest argument that is not NULL.", .examples = {{"greatest(10, 9, 2, 4, 3)", "10"}}},
     {.name = "least", .kind = NL_FUNCTION_SCALAR, .group = "math", .nulls = NL_NULL_SEEN, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "1.5.0", .doc = "The least argument that is not NULL.", .examples = {{"least(10, 9, 2, 4, 3)", "2"}}},
-    {.name = "width_bucket", MATH, .signature = "(double, double, double, bigint) -> bigint", .kernel = width_bucket_kernel, .since = "3.1.0", .doc = "The number of the bucket, of equal ones between two bounds; 0 and n+1 are outside.", .examples = {{"width_bucket(5.3, 0.2, 10.6, 5)", "3"}}},
+    {.name = "width_bucket", MATH, .signature = "(double, double, double, bigint) -> bigint | (interval_ym, interval_ym, interval_ym, bigint) -> bigint | (interval_dt, interval_dt, interval_dt, bigint) -> bigint", .kernel = width_bucket_kernel, .since = "3.1.0", .doc = "The number of the bucket, of equal ones between two bounds; 0 and n+1 are outside.", .examples = {{"width_bucket(5.3, 0.2, 10.6, 5)", "3"}}},
     {.name = "isnan", .kind = NL_FUNCTION_SCALAR, .group = "predicate", .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(double) -> boolean", .kernel = isnan_kernel, .since = "1.5.0", .doc = "Whether the value is NaN; false for NULL.", .examples = {{"isnan(cast('NaN' as double))", "true"}}},
     {.name = "nanvl", .kind = NL_FUNCTION_SCALAR, .group = "conditional", .nulls = NL_NULL_SEEN, .signature = "(double, double) -> double", .kernel = nanvl_kernel, .since = "1.5.0", .doc = "The first argument, or the second when the first is NaN.", .examples = {{"nanvl(cast('NaN' as double), 123)", "123.0"}}},
 };

@@ -141,7 +141,7 @@ static nl_status randstr_kernel(NL_KERNEL_PARAMETERS)
             goto done;
         }
         nl_builder_clear(&text);
-        for (int32_t i = 0; i < count; i++) {
+        for (int32_t i = 0; i < count && !nl_builder_failed(&text); i++) {
             int32_t place = (int32_t)nl_random_bits(random, 32) % 62;
             nl_append_char(&text, characters[place < 0 ? -place : place]);
         }

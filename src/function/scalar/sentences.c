@@ -79,10 +79,10 @@ static size_t word_end(nl_str text, size_t offset)
     }
 }
 
-/* A currency sign, a minus or a point belongs to the number behind it, which then is no word. */
+/* A currency sign or a point belongs to the number behind it, which then is no word. */
 static bool leads_number(uint32_t c)
 {
-    return c == '$' || c == '.' || c == '-' || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_SC;
+    return c == '$' || c == '.' || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_SC;
 }
 
 static nl_status add_words(nl_str sentence, nl_column_builder *words, uint32_t *count)

@@ -46,7 +46,7 @@ static const nl_function_row rows[] = {
             "nullifzero(0)", "NULL"),
     SPECIAL("zeroifnull", "conditional", "(numeric) -> ?", "4.0.0", "Zero when the argument is NULL, else the argument.",
             "zeroifnull(NULL)", "0"),
-    SPECIAL("cast", "conversion", "(any) -> ?", "1.0.0", "The value as another type.", "cast('10' AS INT)", "10"),
+    SPECIAL("cast", "conversion", "() -> boolean", "1.0.0", "The value as another type.", "cast('10' AS INT)", "10"),
     SPECIAL("input_file_name", "misc", "() -> string", "1.5.0", "The file being read; empty when there is none.", "input_file_name()", ""),
     SPECIAL("input_file_block_start", "misc", "() -> bigint", "2.2.0", "Where the block being read starts; -1 when there is none.",
             "input_file_block_start()", "-1"),

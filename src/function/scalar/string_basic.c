@@ -281,7 +281,7 @@ static const nl_function_row rows[] = {
      .doc = "The text without spaces (or the first argument's characters) at its start.", .examples = {{"ltrim('    SparkSQL')", "SparkSQL"}}},
     {.name = "rtrim", STRING_ROW, .signature = "(string [, string]) -> string", .kernel = trim_kernel, .since = "1.5.0",
      .doc = "The text without spaces (or the first argument's characters) at its end.", .examples = {{"rtrim('SparkSQL   ')", "SparkSQL"}}},
-    {.name = "btrim", STRING_ROW, .signature = EITHER("") " | (string, string) -> string | (binary, binary) -> binary", .kernel = btrim_kernel,
+    {.name = "btrim", STRING_ROW, .signature = "(string [, string]) -> string", .kernel = btrim_kernel,
      .since = "3.2.0", .doc = "The text without spaces (or the second argument's characters) at both ends.",
      .examples = {{"btrim('    SparkSQL   ')", "SparkSQL"}, {"btrim('SSparkSQLS', 'SL')", "parkSQ"}}},
     {.name = "lpad", STRING_ROW, .signature = "(string, int [, string]) -> string | (binary, int [, binary]) -> binary", .kernel = pad_kernel,

@@ -27,10 +27,16 @@ static nl_status bind_windows(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
-/* The start of the last window that begins at or before the time. */
+/* The start of the last window that begins at or before the time; wraps around at the ends of time, as Spark's. */
 static inline int64_t last_start(const window_state *state, int64_t time)
 {
-    return time - nl_floor_mod(time - state->start, state->slide);
+    int64_t since = nl_floor_mod(nl_floor_mod(time, state->slide) - state->start, state->slide); /* |start| < slide */
+    return (int64_t)((uint64_t)time - (uint64_t)since);
+}
+
+static inline int64_t end_of(const window_state *state, int64_t start)
+{
+    return (int64_t)((uint64_t)start + (uint64_t)state->length);
 }
 
 /* A FLAT vector of windows with room for `length`; starts and ends are its children's values. */
@@ -53,17 +59,16 @@ static nl_status window_kernel(NL_KERNEL_PARAMETERS)
     NL_EACH_SELECTED(row)
     {
         starts[row] = last_start(state, nl_reader_i64(&times, row));
-        ends[row] = starts[row] + state->length;
+        ends[row] = end_of(state, starts[row]);
     }
     return NULL;
 }
 
-/* Windows that hold the time, the latest first. */
-static uint32_t count_windows(const window_state *state, int64_t time)
+/* Windows that hold the time: those that start at most length before it. */
+static uint64_t count_windows(const window_state *state, int64_t time)
 {
-    uint32_t count = 0;
-    for (int64_t start = last_start(state, time); start + state->length > time; start -= state->slide) count++;
-    return count;
+    uint64_t since = (uint64_t)time - (uint64_t)last_start(state, time);
+    return ((uint64_t)state->length - since + (uint64_t)state->slide - 1) / (uint64_t)state->slide;
 }
 
 static nl_status count_all(const window_state *state, const nl_vector *times, nl_selection selection, uint32_t *count)
@@ -72,7 +77,9 @@ static nl_status count_all(const window_state *state, const nl_vector *times, nl
     uint64_t total = 0;
     nl_reader_init(&in, times);
     NL_EACH_SELECTED(row)
-    if (!nl_vector_is_null(times, row)) total += count_windows(state, nl_reader_i64(&in, row));
+    {
+        if (!nl_vector_is_null(times, row)) total += NL_MIN(count_windows(state, nl_reader_i64(&in, row)), UINT32_MAX);
+    }
     if (total > UINT32_MAX / 2) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The windows are too many for their distance.");
     *count = (uint32_t)total;
     return NULL;
@@ -102,10 +109,11 @@ static nl_status generate_windows(const nl_bound_function *function, nl_eval *ev
     {
         if (nl_vector_is_null(&args[0], row)) continue;
         int64_t time = nl_reader_i64(&in, row);
-        for (int64_t start = last_start(state, time); start + state->length > time; start -= state->slide, at++) {
+        uint64_t start = (uint64_t)last_start(state, time);
+        for (uint64_t i = count_windows(state, time); i > 0; i--, at++, start -= (uint64_t)state->slide) { /* the latest first */
             parents[at] = row;
-            starts[at] = start;
-            ends[at] = start + state->length;
+            starts[at] = (int64_t)start;
+            ends[at] = end_of(state, (int64_t)start);
         }
     }
     *row_count = count;

@@ -284,6 +284,7 @@ NL_TEXT_KERNEL(parse_kernel, parse_row)
 
 static nl_status bind_parse(nl_bind *bind, nl_bound_function *bound)
 {
+    for (uint32_t i = 0; i < bind->argument_count; i++) NL_TRY(nl_bind_only_string(bind, i));
     const nl_value *key = bind->argument_count > 2 ? bind->constants[2] : NULL;
     if (key == NULL || key->is_null) return NULL;
     url_state *state = NL_NEW(bind->arena, url_state);
@@ -294,7 +295,7 @@ static nl_status bind_parse(nl_bind *bind, nl_bound_function *bound)
 }
 
 #define ROW .kind = NL_FUNCTION_SCALAR, .group = "url", .nulls = NL_NULL_IN_NULL_OUT, .bind = bind_parse, .kernel = parse_kernel, \
-            .signature = "(string, string [, string]) -> string"
+            .signature = "(any, any [, any]) -> string"
 
 static const nl_function_row rows[] = {
     {.name = "parse_url", ROW, .can_fail = true, .since = "2.0.0",

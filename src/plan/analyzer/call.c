@@ -434,6 +434,10 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     if (c.row && c.row->kind == NL_FUNCTION_WINDOW) {
         nl_arena *arena = nl_scope_arena(scope);
         NL_TRY(plain_arguments(&c));
+        const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, c.arg_count + 1);
+        const bool is_offset = nl_str_is_nocase(c.name, "lag") || nl_str_is_nocase(c.name, "lead"); /* whose arguments Spark looks at later */
+        if (!is_offset)
+            NL_TRY(nl_bind_function(scope, c.name, c.args, c.arg_count, (nl_bind_flags){0}, &(const nl_bound_function *){0}, cast));
         const nl_str shown = nl_expr_pretty_str(arena, nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_pretty_call(scope, c.name, c.args, c.arg_count)));
         return NL_RAISE(WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE, NL_P_STR("funcName", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(shown))));
     }

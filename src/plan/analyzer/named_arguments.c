@@ -16,6 +16,10 @@ static const signature signatures[] = {
     {"mask", {{"str", NULL}, {"upperChar", "'X'"}, {"lowerChar", "'x'"}, {"digitChar", "'n'"}, {"otherChar", "NULL"}}},
     {"explode", {{"collection", NULL}}},
     {"explode_outer", {{"collection", NULL}}},
+    {"posexplode", {{"collection", NULL}}},
+    {"posexplode_outer", {{"collection", NULL}}},
+    {"inline", {{"input", NULL}}},
+    {"inline_outer", {{"input", NULL}}},
     {"count_min_sketch", {{"column", NULL}, {"epsilon", NULL}, {"confidence", NULL}, {"seed", NULL}}},
 };
 
@@ -30,6 +34,13 @@ static uint32_t parameter_count(const signature *of)
 {
     uint32_t count = 0;
     while (count < PARAMETERS_MAX && of->parameters[count].name) count++;
+    return count;
+}
+
+static uint32_t required_count(const signature *of)
+{
+    uint32_t count = 0;
+    while (count < PARAMETERS_MAX && of->parameters[count].name && !of->parameters[count].otherwise) count++;
     return count;
 }
 
@@ -98,9 +109,9 @@ nl_status nl_positional_arguments(nl_scope *scope, nl_str function, const nl_ast
     nl_arena *arena = nl_scope_arena(scope);
     bool has_names = false;
     for (uint32_t i = 0; i < given->count; i++) has_names = has_names || given->items[i].name.text.data;
-    *ordered = *given;
-    if (!has_names) return NULL;
     const signature *of = find_signature(function);
+    *ordered = *given;
+    if (!has_names && (!of || given->count >= required_count(of))) return NULL;
     if (!of) return NL_RAISE(NAMED_PARAMETERS_NOT_SUPPORTED, NL_P_STR("functionName", quoted(scope, function)));
     NL_TRY(check_order(scope, function, given));
     const uint32_t count = parameter_count(of);

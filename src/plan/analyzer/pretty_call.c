@@ -104,6 +104,13 @@ static const printed_call printed_calls[] = {
     {"try_aes_decrypt", 4, "try_aes_decrypt(\1, \1, \1, \1, )", NULL},
     {"shuffle", 2, "shuffle(\1)", NULL},
     {"months_between", 2, "months_between(\1, \1, true)", NULL},
+    {"try_make_interval", 0, "try_make_interval(0, 0, 0, 0, 0, 0, 0.000000)", NULL},
+    {"try_make_interval", 1, "try_make_interval(\1, 0, 0, 0, 0, 0, 0.000000)", NULL},
+    {"try_make_interval", 2, "try_make_interval(\1, \1, 0, 0, 0, 0, 0.000000)", NULL},
+    {"try_make_interval", 3, "try_make_interval(\1, \1, \1, 0, 0, 0, 0.000000)", NULL},
+    {"try_make_interval", 4, "try_make_interval(\1, \1, \1, \1, 0, 0, 0.000000)", NULL},
+    {"try_make_interval", 5, "try_make_interval(\1, \1, \1, \1, \1, 0, 0.000000)", NULL},
+    {"try_make_interval", 6, "try_make_interval(\1, \1, \1, \1, \1, \1, 0.000000)", NULL},
     {"make_interval", 0, "make_interval(0, 0, 0, 0, 0, 0, 0.000000)", NULL},
     {"make_interval", 1, "make_interval(\1, 0, 0, 0, 0, 0, 0.000000)", NULL},
     {"make_interval", 2, "make_interval(\1, \1, 0, 0, 0, 0, 0.000000)", NULL},
@@ -206,6 +213,9 @@ const nl_pretty *nl_pretty_call(nl_scope *scope, nl_str name, const nl_expr *con
     name = lower_case(arena, name);
     const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count + 1);
     for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, args[i]);
+    const bool is_pad = count == 2 && (nl_str_is(name, "lpad") || nl_str_is(name, "rpad"));
+    if (is_pad && args[0]->type->id == NL_TYPE_BINARY) /* bytes are padded with zeros */
+        return nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT "(\1, \1, X'00')", NL_STR_ARG(name)), parts, 2);
     const printed_call *row = find_printed(name, count);
     if (row && row->format) {
         if (nl_str_is(name, "assert_true") && count == 1) {

@@ -295,15 +295,18 @@ static nl_status make_to_char(nl_scope *scope, nl_str name, const nl_expr *const
     if (!format || format->is_null || format->type->id != NL_TYPE_STRING)
         return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P_STR("funcName", nl_quote_name(arena, name)), NL_P("paramName", "`format`"),
                         NL_P("paramType", "\"STRING\""));
-    if (nl_str_is_nocase(format->text, "hex")) return nl_call_function(scope, NL_STR("hex"), args, 1, result);
-    if (nl_str_is_nocase(format->text, "utf-8")) return nl_call_function(scope, NL_STR("decode"), args, 2, result);
-    if (!nl_str_is_nocase(format->text, "base64"))
+    const bool is_text = nl_str_is_nocase(format->text, "utf-8");
+    const bool is_hex = nl_str_is_nocase(format->text, "hex");
+    if (!is_text && !is_hex && !nl_str_is_nocase(format->text, "base64"))
         return NL_RAISE(INVALID_PARAMETER_VALUE__BINARY_FORMAT, NL_P_STR("functionName", nl_quote_name(arena, name)),
                         NL_P("parameter", "`format`"),
                         NL_P_STR("invalidFormat", nl_arena_f(arena, "'" NL_STR_FMT "'", NL_STR_ARG(format->text))));
-    NL_TRY(nl_call_function(scope, NL_STR("base64"), args, 1, result));
-    const nl_pretty *const parts[] = {nl_expr_pretty(arena, args[0])};
-    *result = nl_expr_with_pretty(arena, *result, nl_pretty_parts(arena, nl_call_format(arena, name, 1), parts, 1));
+    const uint32_t count = is_text ? 2 : 1;
+    NL_TRY(nl_call_function(scope, is_text ? NL_STR("decode") : is_hex ? NL_STR("hex") : NL_STR("base64"), args, count, result));
+    if (!nl_str_is_nocase(name, "to_varchar")) return NULL;
+    const nl_pretty *parts[2] = {NULL};
+    for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, args[i]);
+    *result = nl_expr_with_pretty(arena, *result, nl_pretty_parts(arena, nl_call_format(arena, name, count), parts, count));
     return NULL;
 }
 

@@ -28,6 +28,12 @@ test: build     ## unit tests, SQL files, style, tables read crosswise by PyIceb
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
 
+crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
+	@scripts/crosswise.sh build/debug/nilas
+
+diff: build     ## the same in full: every type and partition transform, files in detail (half an hour)
+	@scripts/crosswise.sh build/debug/nilas --full
+
 check: build    ## the same without what needs Python packages
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)

@@ -1,11 +1,55 @@
 #!/usr/bin/env bash
-# Tables that nilas writes are read by PyIceberg and pyarrow, step by step through the example.
+# Tables written by nilas are read by Spark, PyIceberg and DuckDB, and the other way round: see tests/crosswise.
+#
+#     scripts/crosswise.sh path/to/nilas           PyIceberg after each kind of statement; the chapter in turn with Spark
+#     scripts/crosswise.sh path/to/nilas --full    the same in full, the matrix of types, and the files in detail
+#
+# Python packages and Spark's jars are kept outside the tree, in $XDG_CACHE_HOME/nilas-tests. NILAS_TEST_PYTHON names a
+# Python that has the packages already, NILAS_SPARK_JARS the Iceberg runtime's jar. Without Java and Maven, and no way
+# to install them, the part that needs Spark is left out and said so.
 set -euo pipefail
 nilas=$(realpath "$1")
+full=${2:-}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
-if [ ! -x "$cache/venv/bin/python" ] || ! "$cache/venv/bin/python" -c 'import pyiceberg, pyarrow' 2>/dev/null; then
-  python3 -m venv "$cache/venv"
-  "$cache/venv/bin/pip" install -q "pyiceberg[pyarrow]==0.10.0"
+here=$root/tests/crosswise
+duckdb=1.5.5
+packages=("pyspark==4.0.1" "pyiceberg[pyarrow]==0.12.0" pandas "duckdb==$duckdb" "duckdb-extensions==$duckdb"
+  "duckdb-extension-iceberg==$duckdb" "duckdb-extension-avro==$duckdb")
+
+python=${NILAS_TEST_PYTHON:-$cache/venv/bin/python}
+if ! "$python" -c 'import pyspark, pyiceberg, pyarrow, pandas, duckdb, duckdb_extension_iceberg, duckdb_extension_avro' 2> /dev/null; then
+  python=$cache/venv/bin/python
+  [ -x "$python" ] || python3 -m venv "$cache/venv"
+  "$cache/venv/bin/pip" install -q "${packages[@]}"
 fi
-"$cache/venv/bin/python" "$root/tests/crosswise/pyiceberg_reads.py" "$nilas"
+"$python" "$here/pyiceberg_reads.py" "$nilas"
+
+has_java() { command -v java > /dev/null && { [ -n "${NILAS_SPARK_JARS:-}" ] || command -v mvn > /dev/null; }; }
+if ! has_java; then
+  as_root=""
+  [ "$(id -u)" -eq 0 ] || as_root="sudo -n"
+  { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq openjdk-17-jre-headless maven; } > /dev/null 2>&1 || true
+fi
+if ! has_java; then
+  echo "crosswise: left out what needs Spark, for there is no java or mvn"
+  exit 0
+fi
+if [ -z "${NILAS_SPARK_JARS:-}" ]; then
+  mkdir -p "$cache/jars"
+  jar=$cache/jars/iceberg-spark-runtime-4.0_2.13-1.10.0.jar
+  [ -f "$jar" ] || mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+    -Dartifact=org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0 -DoutputDirectory="$cache/jars" ||
+    { echo "crosswise: left out what needs Spark, for Maven could not fetch the Iceberg runtime"; exit 0; }
+  export NILAS_SPARK_JARS=$jar
+fi
+export SPARK_LOCAL_IP=127.0.0.1 TZ=UTC
+quiet() { "$python" "$@" 2> "$cache/spark.log" || { tail -20 "$cache/spark.log" >&2; return 1; }; }
+if [ "$full" = --full ]; then
+  status=0
+  quiet "$here/chapter.py" "$nilas" --full || status=1
+  quiet "$here/matrix.py" "$nilas" --full || status=1
+  quiet "$here/files.py" "$nilas" || status=1
+  exit $status
+fi
+quiet "$here/chapter.py" "$nilas"

@@ -4,6 +4,7 @@ All work on one folder, the warehouse of the hadoop catalogs `lake` and `local`.
 spark-sql prints (nilas prints the same in a pipe), or canonical Python values where an engine gives Arrow.
 """
 import glob
+import logging
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import sys
 TABLES = ("snapshots history files manifests partitions refs entries metadata_log_entries data_files delete_files "
           "all_data_files all_delete_files all_files all_manifests all_entries position_deletes").split()
 CATALOGS = ("lake", "local")
+logging.disable(logging.CRITICAL)  # PySpark logs each error that the scripts expect
 
 
 def confs(warehouse):
@@ -94,7 +96,7 @@ class Spark:
         return [line for row in iterate(result.hiveResultString(plan)) for line in row.split("\n")]
 
     def rows(self, sql):
-        return [tuple(row) for row in self.session.sql(sql).collect()]
+        return arrow_rows(self.session.sql(sql).toArrow())  # collect() cannot hold the first days of year 1
 
 
 def iterate(sequence):

@@ -274,9 +274,10 @@ static nl_status add_leaf(const nl_table_metadata *metadata, const nl_parquet_le
                               : is_lineage   ? nl_ice_type_of(NL_ICE_LONG)
                                              : NULL;
     if (!is_delete_file) NL_TRY(nl_metrics_mode_of(metadata, leaf->field_id, &mode));
+    if (mode.kind == NL_METRICS_NONE) return NULL; /* not even its size, as in Iceberg's writers */
     lists->ids[lists->size_count] = leaf->field_id;
     lists->sizes[lists->size_count++] = (int64_t)leaf->column_bytes;
-    if (mode.kind == NL_METRICS_NONE || leaf->is_repeated || !type) return NULL;
+    if (leaf->is_repeated || !type) return NULL;
     if (!is_delete_file) {
         lists->counted_ids[lists->count_count] = leaf->field_id;
         lists->values[lists->count_count] = (int64_t)leaf->value_count;

@@ -151,10 +151,8 @@ def parquet_facts(path):
         facts["columns"][column.path_in_schema] = {
             "codec": column.compression, "type": column.physical_type, "values": column.num_values,
             "nulls": statistics.null_count if statistics else None}
-        if statistics and statistics.null_count < column.num_values:  # without values Spark writes no dictionary, nilas an empty one
-            facts["columns"][column.path_in_schema]["dictionary"] = column.has_dictionary_page
-            if column.physical_type not in ("FLOAT", "DOUBLE"):  # of NaN alone nilas gives no range
-                facts["columns"][column.path_in_schema]["range"] = statistics.has_min_max
+        if statistics and column.physical_type not in ("FLOAT", "DOUBLE"):  # of NaN alone nilas gives no range
+            facts["columns"][column.path_in_schema]["range"] = statistics.has_min_max
     return facts
 
 

@@ -254,6 +254,8 @@ static const char *read_line(terminal *self, int *length, bool *is_given_up)
     was_interrupted_at_prompt = 0;
     is_at_prompt = 1;
     make_prompt(self);
+    /* Before the prompt shows: a Ctrl-D that comes while the terminal still edits lines itself would be lost. */
+    el_set(self->editor, EL_PREP_TERM, 1);
     const char *line = el_gets(self->editor, length);
     is_at_prompt = 0;
     *is_given_up = was_interrupted_at_prompt;

@@ -1,7 +1,9 @@
 /* exec/sink/iceberg_sink.c - rows to the data files of their partitions, deleted positions to delete files.
  *
  * Partitioned tables: one writer per partition, shared by all workers and guarded by its lock, so that a partition gets
- * one file and not one per worker (Spark's hash distribution). Unpartitioned ones: a writer per worker, once there are
+ * one file and not one per worker (Spark's hash distribution). When so many partitions are open that memory or
+ * descriptors run short, rows of further ones wait on disk by the hash of their tuple and are written after all others,
+ * a sixteenth at a time. Unpartitioned ones: a writer per worker, once there are
  * many rows. Sorted tables: the plan is sorted as a
  * whole and written in order by one thread, which gives files of disjoint ranges (Spark's range distribution).
  */
@@ -10,11 +12,19 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "exec/engine.h"
 #include "exec/sink/data_writer.h"
 #include "exec/sink/position_deletes.h"
 #include "exec/sink/sort_plan.h"
+#include "exec/spill.h"
 
-#define SHARED_ROWS_MAX (1 << 16)
+#define SHARED_ROWS_MAX  (1 << 16)
+#define LATE_PARTS_BITS  4u
+#define LATE_PARTS       (1u << LATE_PARTS_BITS)
+#define LATE_LEVELS      (64 / LATE_PARTS_BITS)
+#define SLOTS_MIN        8u
+#define SLOT_BYTES       (64u << 10) /* an open file needs about this much, and as much again for every few columns */
+#define COLUMNS_PER_SLOT_BYTES 2u
 
 typedef struct partition_slot {
     nl_value *values; /* in the sink's arena */
@@ -22,6 +32,11 @@ typedef struct partition_slot {
     nl_data_writer *writer;
     nl_mutex mutex;   /* guards writer */
 } partition_slot;
+
+typedef struct late_rows { /* of partitions that came when too many were open; the table's columns */
+    nl_spill *parts[LATE_PARTS]; /* by bits of the tuple's hash */
+    bool has_any;
+} late_rows;
 
 struct nl_iceberg_sink {
     nl_parallel_sink parallel;
@@ -38,6 +53,11 @@ struct nl_iceberg_sink {
     nl_list slots;                    /* partition_slot * */
     uint32_t *buckets;                /* index + 1; open addressing */
     uint32_t bucket_mask;
+    uint32_t slot_max;                /* partitions open at once */
+    nl_mutex late_mutex;              /* guards late and late_types */
+    late_rows late;
+    uint32_t late_level;              /* which bits: rows from disk are parted by the next ones */
+    const nl_type **late_types;
     nl_data_writer **workers;         /* unpartitioned: one per worker */
     nl_mutex first_mutex;             /* guards workers[0], which the others use too while there are few rows */
     nl_position_set **positions;      /* merge-on-read: one per worker */
@@ -120,7 +140,7 @@ static nl_status grow_buckets(nl_iceberg_sink *self)
     return NULL;
 }
 
-/* The slot of a tuple; made when it is new. Called with the sink's lock. */
+/* The slot of a tuple; made when it is new, unless too many are there: then it is NULL. Called with the sink's lock. */
 static nl_status slot_of(nl_iceberg_sink *self, const nl_value *values, uint64_t hash, partition_slot **slot)
 {
     const uint32_t field_count = self->target.spec->field_count;
@@ -130,6 +150,8 @@ static nl_status slot_of(nl_iceberg_sink *self, const nl_value *values, uint64_t
         *slot = self->slots.items[self->buckets[at] - 1];
         if ((*slot)->hash == hash && nl_partition_equal((*slot)->values, values, field_count)) return NULL;
     }
+    *slot = NULL;
+    if (self->slots.count >= self->slot_max && self->late_level < LATE_LEVELS) return NULL;
     partition_slot *made = NL_NEW(self->arena, partition_slot);
     made->hash = hash;
     made->values = NL_NEW_ARRAY(self->arena, nl_value, field_count);
@@ -224,6 +246,42 @@ static nl_status find_slot(nl_iceberg_sink *self, const nl_vector *keys, uint32_
     return status;
 }
 
+static nl_status write_late_part(nl_iceberg_sink *self, const nl_batch *rows, uint32_t *chosen, uint32_t count, uint32_t part)
+{
+    nl_query *query = self->target.query;
+    nl_spill **spill = &self->late.parts[part];
+    if (!*spill) NL_TRY(nl_spill_new(query->spill_directory, self->late_types, rows->column_count, spill));
+    self->late.has_any = true;
+    nl_buffer view = {.data = (uint8_t *)chosen};
+    const nl_batch batch = {.columns = rows->columns, .column_count = rows->column_count, .row_count = rows->row_count,
+                            .is_selective = true, .selected_count = count, .selection = &view};
+    return nl_spill_write(*spill, &batch, query->memory);
+}
+
+static nl_status keep_for_later(nl_iceberg_sink *self, const nl_batch *rows, const uint64_t *hashes, const uint32_t *late, uint32_t late_count, nl_arena *arena)
+{
+    uint32_t *chosen = NL_NEW_ARRAY(arena, uint32_t, late_count);
+    nl_status status = nl_arena_check(arena);
+    nl_mutex_lock(&self->late_mutex);
+    if (!status && !self->late_types) {
+        self->late_types = calloc(rows->column_count, sizeof(*self->late_types));
+        if (!self->late_types) status = no_memory(rows->column_count * sizeof(*self->late_types));
+        for (uint32_t i = 0; i < rows->column_count && !status; i++)
+            self->late_types[i] = rows->columns[i].type;
+    }
+    const uint32_t shift = 64 - LATE_PARTS_BITS * (self->late_level + 1);
+    for (uint32_t part = 0; part < LATE_PARTS && !status; part++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < late_count; i++) {
+            chosen[count] = late[i];
+            count += (hashes[late[i]] >> shift & (LATE_PARTS - 1)) == part;
+        }
+        if (count > 0) status = write_late_part(self, rows, chosen, count, part);
+    }
+    nl_mutex_unlock(&self->late_mutex);
+    return status;
+}
+
 static nl_status route_groups(nl_iceberg_sink *self, const nl_batch *rows, const nl_vector *keys, nl_arena *arena)
 {
     const uint32_t key_count = self->target.spec->field_count, row_count = rows->row_count;
@@ -242,12 +300,17 @@ static nl_status route_groups(nl_iceberg_sink *self, const nl_batch *rows, const
     memcpy(next, starts, groups.group_count * sizeof(*next));
     for (uint32_t row = 0; row < row_count; row++)
         ordered[next[groups.group_of[row]]++] = row;
+    uint32_t *late = NL_NEW_ARRAY(arena, uint32_t, row_count);
+    uint32_t late_count = 0;
     for (uint32_t g = 0; g < groups.group_count; g++) {
         partition_slot *slot = NULL;
         NL_TRY(find_slot(self, keys, groups.first_rows[g], arena, &slot));
+        for (uint32_t i = starts[g]; !slot && i < starts[g + 1]; i++)
+            late[late_count++] = ordered[i];
+        if (!slot) continue;
         NL_TRY(append_selected(slot, rows, ordered + starts[g], starts[g + 1] - starts[g], self->target.query->memory));
     }
-    return NULL;
+    return late_count > 0 ? keep_for_later(self, rows, hashes, late, late_count, arena) : NULL;
 }
 
 static nl_status write_partitioned(nl_iceberg_sink *self, const nl_batch *rows)
@@ -358,6 +421,55 @@ static nl_status consume_batch(nl_iceberg_sink *self, uint32_t worker, nl_batch 
     return self->is_delta ? write_delta(self, worker, batch) : write_rows(self, worker, batch);
 }
 
+/* ---- partitions on disk ---------------------------------------------------------------------------------------- */
+
+static nl_status close_slots(nl_iceberg_sink *self)
+{
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < self->slots.count; i++) {
+        partition_slot *slot = self->slots.items[i];
+        if (!status) status = nl_data_writer_flush(slot->writer);
+        nl_data_writer_free(slot->writer);
+        nl_mutex_fini(&slot->mutex);
+    }
+    self->slots.count = 0;
+    if (self->buckets) memset(self->buckets, 0, sizeof(*self->buckets) * (self->bucket_mask + 1));
+    return status;
+}
+
+static nl_status write_spilled(nl_iceberg_sink *self, const nl_spill *spill)
+{
+    for (uint32_t chunk = 0; chunk < nl_spill_chunk_count(spill); chunk++) {
+        nl_batch rows = {0};
+        NL_TRY(nl_cancel_check(self->target.query->cancel));
+        NL_TRY(nl_spill_read(spill, chunk, self->target.query->memory, &rows));
+        nl_status status = write_partitioned(self, &rows);
+        nl_batch_fini(&rows);
+        if (status) return status;
+    }
+    return NULL;
+}
+
+/* Part after part, each with all its partitions open; those that are still too many wait again, by the next bits. */
+static nl_status write_late(nl_iceberg_sink *self)
+{
+    late_rows late = self->late;
+    const uint32_t level = self->late_level;
+    nl_status status = NULL;
+    self->late = (late_rows){0};
+    for (uint32_t part = 0; part < LATE_PARTS; part++) {
+        if (late.parts[part] && !status) {
+            self->late_level = level + 1;
+            status = close_slots(self);
+            if (!status) status = write_spilled(self, late.parts[part]);
+            if (!status && self->late.has_any) status = write_late(self); /* at most LATE_LEVELS deep */
+        }
+        nl_spill_free(late.parts[part]);
+    }
+    self->late_level = level;
+    return status;
+}
+
 /* ---- the two ways of running ----------------------------------------------------------------------------------- */
 
 static nl_status start(nl_iceberg_sink *self, uint32_t worker_count)
@@ -398,10 +510,14 @@ static nl_status ordered_consume(nl_consumer *consumer, nl_batch *batch)
 
 nl_status nl_iceberg_sink_run(nl_iceberg_sink *sink, nl_query *query, const nl_logical *plan)
 {
-    if (!sink->is_ordered) return nl_query_run_parallel(query, plan, &sink->parallel);
-    NL_TRY(start(sink, 1));
-    NL_TRY(nl_query_run(query, plan, &sink->consumer));
-    return finish_worker(&sink->parallel, 0);
+    if (sink->is_ordered) {
+        NL_TRY(start(sink, 1));
+        NL_TRY(nl_query_run(query, plan, &sink->consumer));
+        NL_TRY(finish_worker(&sink->parallel, 0));
+    } else {
+        NL_TRY(nl_query_run_parallel(query, plan, &sink->parallel));
+    }
+    return sink->late.has_any ? write_late(sink) : NULL;
 }
 
 /* ---- making, finishing ----------------------------------------------------------------------------------------- */
@@ -423,6 +539,9 @@ static nl_status new_sink(nl_query *query, nl_iceberg_table *table, const nl_tab
     self->deletes_by_partition = options->deletes_by_partition;
     nl_mutex_init(&self->mutex);
     nl_mutex_init(&self->first_mutex);
+    nl_mutex_init(&self->late_mutex);
+    const size_t slot_bytes = SLOT_BYTES * (1 + (size_t)self->column_count / COLUMNS_PER_SLOT_BYTES);
+    self->slot_max = (uint32_t)NL_MAX(NL_MIN(self->target.memory_max / slot_bytes, (size_t)self->target.open_max), SLOTS_MIN);
     *sink = self;
     return NULL;
 }
@@ -494,6 +613,10 @@ void nl_iceberg_sink_free(nl_iceberg_sink *self)
         nl_data_writer_free(slot->writer);
         nl_mutex_fini(&slot->mutex);
     }
+    for (uint32_t part = 0; part < LATE_PARTS; part++)
+        nl_spill_free(self->late.parts[part]);
+    free(self->late_types);
+    nl_mutex_fini(&self->late_mutex);
     for (uint32_t i = 0; i < self->worker_count; i++) {
         nl_data_writer_free(self->workers[i]);
         nl_position_set_free(self->positions[i]);

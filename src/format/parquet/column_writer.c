@@ -108,7 +108,8 @@ size_t nl_column_writer_buffered(const nl_column_writer *writer)
 size_t nl_column_writer_charged(nl_column_writer *writer)
 {
     nl_bytes_out *list[OUT_COUNT];
-    size_t bytes = (size_t)writer->compressed_bytes + writer->bloom_bytes;
+    const nl_dictionary_out *dictionary = &writer->dictionary;
+    size_t bytes = (size_t)writer->compressed_bytes + writer->bloom_bytes + dictionary->plain.capacity + dictionary->offsets.capacity + dictionary->slots.capacity;
     list_outs(writer, &list);
     for (size_t i = 0; i < NL_COUNT(list); i++) bytes += list[i]->capacity;
     return bytes;

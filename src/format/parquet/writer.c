@@ -14,11 +14,14 @@
 #define PENDING_ROWS_MAX  (16u * NL_BATCH_ROWS)
 #define PENDING_ROWS_MIN  256u /* of a batch, on the average */
 #define PENDING_BYTES_MAX (16u << 20)
-/* What ending the pages of a row group takes for a moment: compressors, and a page before and after. */
 #define WRITER_BYTES   (16u << 10) /* of a writer's structures, about */
+/* What ending the pages of a row group takes for a moment: compressors, and a page before and after. */
 #define HEADROOM_BYTES (20u << 20)
 /* A scarce budget does not lead to row groups below this. */
 #define EARLY_GROUP_BYTES_MIN (4u << 20)
+/* … or, with a small budget, this part of it. */
+#define EARLY_GROUPS_PER_BUDGET 64u
+#define EARLY_GROUP_BYTES_LEAST (256u << 10)
 
 struct nl_parquet_writer {
     nl_output *output; /* owned until closed */
@@ -287,7 +290,8 @@ static bool is_group_full(const nl_parquet_writer *writer)
 {
     const size_t bytes = buffered_bytes(writer);
     if (writer->group_rows >= writer->options.row_group_rows_max || bytes >= writer->options.row_group_bytes) return true;
-    return bytes >= EARLY_GROUP_BYTES_MIN && is_memory_scarce(writer);
+    const size_t share = NL_MAX(nl_memory_limit(writer->memory) / EARLY_GROUPS_PER_BUDGET, (size_t)EARLY_GROUP_BYTES_LEAST);
+    return bytes >= NL_MIN(share, (size_t)EARLY_GROUP_BYTES_MIN) && is_memory_scarce(writer);
 }
 
 static nl_status add_pending(nl_parquet_writer *writer, const nl_batch *batch)

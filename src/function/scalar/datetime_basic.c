@@ -133,6 +133,8 @@ nl_status nl_bind_cast_to(nl_bind *bind, nl_bound_function *bound)
     const nl_type *from = bind->argument_types[0];
     if (strcmp(bind->row->name, "decimal") == 0) bound->result_type = nl_type_decimal(10, 0);
     bool is_to_date = strncmp(bind->row->name, "to_", 3) == 0 || strncmp(bind->row->name, "try_to_", 7) == 0;
+    if (is_to_date && nl_type_is_nested(from))
+        return nl_bind_unexpected_type(bind, 0, "(\"STRING\" or \"DATE\" or \"TIMESTAMP\" or \"TIMESTAMP_NTZ\")");
     if (is_to_date && (from->id == NL_TYPE_BOOLEAN || !nl_can_cast(from, bound->result_type, bind->confs->is_ansi))) {
         /* to_date(1) reads the number's text. */
         from = bind->argument_types[0] = nl_type_string();
@@ -290,6 +292,23 @@ static nl_status timestamp_millis_row(nl_row_context *context, uint32_t row, boo
 }
 NL_VALUE_KERNEL(timestamp_millis_kernel, timestamp_millis_row)
 
+/* Nothing is cast for these: a date, or an instant. */
+static nl_status bind_exact(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    bool is_date = strcmp(bind->row->name, "unix_date") == 0;
+    const nl_type *type = nl_type_of(is_date ? NL_TYPE_DATE : NL_TYPE_TIMESTAMP);
+    if (bind->argument_types[0]->id == NL_TYPE_NULL) bind->argument_types[0] = type;
+    return nl_type_equal(bind->argument_types[0], type) ? NULL : nl_bind_unexpected_type(bind, 0, is_date ? "\"DATE\"" : "\"TIMESTAMP\"");
+}
+
+static nl_status bind_seconds(nl_bind *bind, nl_bound_function *bound)
+{
+    if (bind->argument_types[0]->id == NL_TYPE_NULL) bind->argument_types[0] = nl_type_bigint();
+    if (!nl_type_is_numeric(bind->argument_types[0])) return nl_bind_unexpected_type(bind, 0, "\"NUMERIC\"");
+    return nl_bind_cast_to(bind, bound);
+}
+
 static nl_status bind_widened(nl_bind *bind, nl_bound_function *bound)
 {
     (void)bound;
@@ -329,26 +348,26 @@ static const nl_function_row rows[] = {
      .doc = "The local time when the statement began, without a time zone.", .examples = {{"localtimestamp() = localtimestamp()", "true"}}},
     {.name = "current_timezone", PRESENT("() -> string"), .kernel = timezone_kernel, .since = "3.1.0",
      .doc = "The session's time zone.", .examples = {{"current_timezone() = current_timezone()", "true"}}},
-    {.name = "timestamp_seconds", DATETIME, .can_fail = true, .signature = "(numeric) -> timestamp", .bind = nl_bind_cast_to, .kernel = nl_cast_to_result,
+    {.name = "timestamp_seconds", DATETIME, .can_fail = true, .signature = "(any) -> timestamp", .bind = bind_seconds, .kernel = nl_cast_to_result,
      .since = "3.1.0", .doc = "The time that many seconds after 1970-01-01 UTC.", .examples = {{"timestamp_seconds(1230219000) IS NOT NULL", "true"}}},
     {.name = "timestamp_millis", TOTAL, .can_fail = true, .signature = "(integral) -> timestamp", .bind = bind_widened, .kernel = timestamp_millis_kernel, .since = "3.1.0",
      .doc = "The time that many milliseconds after 1970-01-01 UTC.", .examples = {{"timestamp_millis(1230219000123) IS NOT NULL", "true"}}},
     {.name = "timestamp_micros", TOTAL, .signature = "(integral) -> timestamp", .bind = bind_widened, .kernel = unix_micros_kernel, .since = "3.1.0",
      .doc = "The time that many microseconds after 1970-01-01 UTC.", .examples = {{"timestamp_micros(1230219000123123) IS NOT NULL", "true"}}},
-    {.name = "unix_date", TOTAL, .signature = "(date) -> int", .kernel = unix_date_kernel, .since = "3.1.0",
+    {.name = "unix_date", TOTAL, .signature = "(any) -> int", .bind = bind_exact, .kernel = unix_date_kernel, .since = "3.1.0",
      .doc = "Days since 1970-01-01.", .examples = {{"unix_date(DATE('1970-01-02'))", "1"}}},
     {.name = "date_from_unix_date", TOTAL, .signature = "(int) -> date", .kernel = unix_date_kernel, .since = "3.1.0",
      .doc = "The date that many days after 1970-01-01.", .examples = {{"date_from_unix_date(1)", "1970-01-02"}}},
-    {.name = "unix_seconds", TOTAL, .signature = "(timestamp) -> bigint", .kernel = unix_seconds_kernel, .since = "3.1.0",
+    {.name = "unix_seconds", TOTAL, .signature = "(any) -> bigint", .bind = bind_exact, .kernel = unix_seconds_kernel, .since = "3.1.0",
      .doc = "Whole seconds since 1970-01-01 UTC.", .examples = {{"unix_seconds(TIMESTAMP('1970-01-01 00:00:01Z'))", "1"}}},
-    {.name = "unix_millis", TOTAL, .signature = "(timestamp) -> bigint", .kernel = unix_millis_kernel, .since = "3.1.0",
+    {.name = "unix_millis", TOTAL, .signature = "(any) -> bigint", .bind = bind_exact, .kernel = unix_millis_kernel, .since = "3.1.0",
      .doc = "Whole milliseconds since 1970-01-01 UTC.", .examples = {{"unix_millis(TIMESTAMP('1970-01-01 00:00:01Z'))", "1000"}}},
-    {.name = "unix_micros", TOTAL, .signature = "(timestamp) -> bigint", .kernel = unix_micros_kernel, .since = "3.1.0",
+    {.name = "unix_micros", TOTAL, .signature = "(any) -> bigint", .bind = bind_exact, .kernel = unix_micros_kernel, .since = "3.1.0",
      .doc = "Microseconds since 1970-01-01 UTC.", .examples = {{"unix_micros(TIMESTAMP('1970-01-01 00:00:01Z'))", "1000000"}}},
     {.name = "make_interval", TOTAL, .can_fail = true, .signature = "([int, int, int, int, int, int, decimal]) -> interval", .bind = bind_make_interval,
      .kernel = make_interval_kernel, .since = "3.0.0", .doc = "An interval of years, months, weeks, days, hours, minutes and seconds.",
      .examples = {{"make_interval(0, 1, 0, 1, 0, 0, 100.000001)", "1 months 1 days 1 minutes 40.000001 seconds"}}},
-    {.name = "try_make_interval", TOTAL, .signature = "([int, int, int, int, int, int, decimal]) -> interval", .bind = bind_make_interval,
+    {.name = "try_make_interval", TOTAL, .signature = "(int [, int, int, int, int, int, decimal]) -> interval", .bind = bind_make_interval,
      .kernel = make_interval_kernel, .since = "4.0.0", .doc = "As make_interval, but NULL when it overflows.",
      .examples = {{"try_make_interval(2147483647)", "NULL"}}},
     {.name = "make_dt_interval", TOTAL, .can_fail = true, .signature = "([int, int, int, decimal]) -> interval_dt", .bind = bind_make_dt_interval,

@@ -243,6 +243,7 @@ static nl_status bind_parse(nl_bind *bind, nl_bound_function *bound)
         bound->can_fail &= !is_try;
         return NULL;
     }
+    if (is_seconds && bind->argument_count > 1) NL_TRY(nl_bind_only_string(bind, 1));
     if (is_seconds) NL_TRY(check_time(bind)); /* the others cast what is no time to text */
     parse_state *state = NL_NEW(bind->arena, parse_state);
     state->is_lenient = is_try || !bind->confs->is_ansi;
@@ -300,10 +301,10 @@ static const nl_function_row rows[] = {
     {.name = "try_to_timestamp", PARSE, .signature = "(any) -> timestamp | (" TIMES ", string) -> timestamp", .since = "3.5.0",
      .doc = "As to_timestamp, but NULL for a value that is no time.",
      .examples = {{"try_to_timestamp('2016-12-31', 'yyyy-MM-dd')", "2016-12-31 00:00:00"}, {"try_to_timestamp('foo', 'yyyy-MM-dd')", "NULL"}}},
-    {.name = "unix_timestamp", PARSE, .signature = "() -> bigint | (any [, string]) -> bigint", .since = "1.5.0",
+    {.name = "unix_timestamp", PARSE, .signature = "() -> bigint | (any [, any]) -> bigint", .since = "1.5.0",
      .doc = "Whole seconds from 1970-01-01 UTC to a time, read by a pattern, or to now.",
      .examples = {{"unix_timestamp('2016-04-08', 'yyyy-MM-dd') > 0", "true"}}},
-    {.name = "to_unix_timestamp", PARSE, .signature = "(any [, string]) -> bigint", .since = "1.6.0",
+    {.name = "to_unix_timestamp", PARSE, .signature = "(any [, any]) -> bigint", .since = "1.6.0",
      .doc = "Whole seconds from 1970-01-01 UTC to a time, read by a pattern.",
      .examples = {{"to_unix_timestamp('2016-04-08', 'yyyy-MM-dd') > 0", "true"}}},
     {.name = "dayname", DATETIME, .signature = "(date) -> string", .kernel = name_kernel, .since = "4.0.0",

@@ -153,16 +153,19 @@ static nl_status unbase64_row(nl_row_context *context, uint32_t row, bool *is_nu
     nl_str text = nl_reader_str(&context->readers[0], row);
     uint32_t group = 0;
     uint32_t bits = 0;
+    size_t digit_count = 0;
     for (size_t i = 0; i < text.length && text.data[i] != '='; i++) {
         const char *digit = text.data[i] == '\0' ? NULL : strchr(base64_digits, text.data[i]);
         if (digit == NULL) continue;
         group = group << 6 | (uint32_t)(digit - base64_digits);
         bits += 6;
+        digit_count++;
         if (bits < 8) continue;
         bits -= 8;
         nl_append_char(&context->text, (char)(group >> bits));
         group &= (1u << bits) - 1;
     }
+    if (digit_count % 4 == 1) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Last unit does not have enough valid bits");
     return NULL;
 }
 NL_TEXT_KERNEL(unbase64_kernel, unbase64_row)
@@ -218,7 +221,7 @@ static const nl_function_row rows[] = {
     {.name = "conv", ROW("math"), .can_fail = true, .signature = "(string, int, int) -> string", .kernel = conv_kernel, .since = "1.5.0", .doc = "A number of one base in another; negative bases are signed.",
      .examples = {{"conv('100', 2, 10)", "4"}, {"conv(-10, 16, -10)", "-16"}}},
     {.name = "base64", ROW("string"), .keeps_non_null = true, .signature = "(binary) -> string", .kernel = base64_kernel, .since = "1.5.0", .doc = "Bytes in base 64.", .examples = {{"base64('Spark SQL')", "U3BhcmsgU1FM"}}},
-    {.name = "unbase64", ROW("string"), .keeps_non_null = true, .signature = "(string) -> binary", .kernel = unbase64_kernel, .since = "1.5.0", .doc = "The bytes of a text in base 64.", .examples = {{"unbase64('U3BhcmsgU1FM')", "Spark SQL"}}},
+    {.name = "unbase64", ROW("string"), .keeps_non_null = true, .can_fail = true, .signature = "(string) -> binary", .kernel = unbase64_kernel, .since = "1.5.0", .doc = "The bytes of a text in base 64.", .examples = {{"unbase64('U3BhcmsgU1FM')", "Spark SQL"}}},
     {.name = "url_encode", ROW("url"), .keeps_non_null = true, .signature = "(string) -> string", .kernel = url_encode_kernel, .since = "3.4.0", .doc = "The text as a form value in a URL.", .examples = {{"url_encode('https://spark.apache.org')", "https%3A%2F%2Fspark.apache.org"}}},
     {.name = "url_decode", ROW("url"), .keeps_non_null = true, .can_fail = true, .signature = "(string) -> string", .kernel = url_decode_kernel, .since = "3.4.0", .doc = "The text of a form value in a URL.", .examples = {{"url_decode('https%3A%2F%2Fspark.apache.org')", "https://spark.apache.org"}}},
     {.name = "try_url_decode", ROW("url"), .signature = "(string) -> string", .kernel = url_decode_kernel, .since = "4.0.0", .doc = "As url_decode, but NULL for a malformed text.", .examples = {{"try_url_decode('https%3A%2F%2Fspark.apache.org')", "https://spark.apache.org"}}},

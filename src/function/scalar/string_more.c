@@ -328,6 +328,12 @@ NL_STRING_TO_VALUE_KERNEL(luhn_kernel, uint8_t, passes_luhn)
 
 /* --- mask: upper, lower, digit, other characters replaced; a NULL keeps that kind --- */
 
+static nl_status bind_soundex(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    return nl_bind_only_string(bind, 0);
+}
+
 static nl_status bind_mask(nl_bind *bind, nl_bound_function *bound)
 {
     (void)bound;
@@ -432,7 +438,7 @@ static const nl_function_row rows[] = {
      .doc = "The n-th of the other arguments.", .examples = {{"elt(1, 'scala', 'java')", "scala"}}},
     {.name = "levenshtein", STRING_ROW, .signature = "(string, string [, int]) -> int", .kernel = levenshtein_kernel, .since = "1.5.0",
      .doc = "The number of edits between two texts, or -1 when it is above the limit.", .examples = {{"levenshtein('kitten', 'sitting')", "3"}}},
-    {.name = "soundex", STRING_ROW, .signature = "(string) -> string", .kernel = soundex_kernel, .since = "1.5.0",
+    {.name = "soundex", STRING_ROW, .signature = "(any) -> string", .bind = bind_soundex, .kernel = soundex_kernel, .since = "1.5.0",
      .doc = "The Soundex code of a word.", .examples = {{"soundex('Miller')", "M460"}}},
     {.name = "luhn_check", STRING_ROW, .signature = "(string) -> boolean", .kernel = luhn_kernel, .since = "3.5.0",
      .doc = "Whether the digits pass the Luhn check.", .examples = {{"luhn_check('8112189876')", "true"}}},

@@ -56,6 +56,15 @@ static bool is_literal(const nl_expr *expr)
     return expr->kind == NL_EXPR_LITERAL;
 }
 
+/* try_add and its kin forgive what their strings are not, too. */
+static bool is_try_arithmetic(nl_str name)
+{
+    static const char *const names[] = {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod"};
+    for (size_t i = 0; i < NL_COUNT(names); i++)
+        if (nl_str_is_nocase(name, names[i])) return true;
+    return false;
+}
+
 nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
                            const nl_bound_function **bound, const nl_expr **cast)
 {
@@ -101,10 +110,12 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
         .is_distinct = flags.is_distinct,
         .ignore_nulls = flags.ignore_nulls,
     };
+    const bool is_try = is_try_arithmetic(name);
     NL_TRY(nl_function_bind(&bind, rows, row_count, bound));
     for (uint32_t i = 0; i < count; i++) {
         const nl_type *target = (*bound)->argument_types[i];
-        cast[i] = args[i]->kind == NL_EXPR_LAMBDA ? args[i] : nl_expr_cast(arena, args[i], target, nl_scope_cast_mode(scope));
+        const nl_cast_mode mode = is_try && args[i]->type->id == NL_TYPE_STRING ? NL_CAST_TRY : nl_scope_cast_mode(scope);
+        cast[i] = args[i]->kind == NL_EXPR_LAMBDA ? args[i] : nl_expr_cast(arena, args[i], target, mode);
     }
     return NULL;
 }

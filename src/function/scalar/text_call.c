@@ -11,7 +11,7 @@ nl_status nl_text_call_options(const nl_bind *bind, uint32_t i, nl_text_option_l
     const nl_value *given = bind->constants[i];
     if (!is_text && given->list.count > 0)
         return NL_RAISE(INVALID_OPTIONS__NON_STRING_TYPE, NL_P_STR("mapType", nl_quoted_type(bind->arena, type)));
-    uint32_t count = given->is_null ? 0 : given->list.count;
+    uint32_t count = given->is_null ? 0 : given->list.count / 2; /* keys and values alternate */
     nl_text_option *items = NL_NEW_ARRAY(bind->arena, nl_text_option, NL_MAX(count, 1u));
     for (uint32_t k = 0; k < count; k++) {
         const nl_value *pair = &given->list.items[2 * k];

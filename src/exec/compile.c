@@ -33,7 +33,9 @@ typedef struct compiler {
     uint32_t input_count;
     nl_list constants; /* const nl_value * */
     nl_list calls;
-    nl_list guarded_in; /* parts of IN lists that guard_in_items made */
+    nl_list guarded;    /* expressions that stand in their guards already */
+    bool is_exact;      /* arguments wait for those before them to be non-null: see nl_program.exact */
+    bool has_shortcuts; /* an exact program would differ from this one */
     known *by_expr[BUCKET_COUNT];
     known *by_value[BUCKET_COUNT];
     uint32_t depth;
@@ -238,7 +240,7 @@ static const nl_expr *guard_in_items(compiler *c, const nl_expr *expr)
         memcpy(items + 1, expr->children + first, (end - first) * sizeof *items);
         nl_expr *part = nl_expr_new(arena, NL_EXPR_IN, expr->type, items, end - first + 1);
         nl_list_add(arena, &parts, part);
-        nl_list_add(arena, &c->guarded_in, part);
+        nl_list_add(arena, &c->guarded, part);
         first = end;
     }
     const nl_expr *const *operands = (const nl_expr *const *)(void *)parts.items;
@@ -250,10 +252,16 @@ static const nl_expr *guard_in_items(compiler *c, const nl_expr *expr)
     return choice;
 }
 
+static bool is_guarded(const compiler *c, const nl_expr *expr)
+{
+    for (uint32_t i = 0; i < c->guarded.count; i++)
+        if (c->guarded.items[i] == expr) return true;
+    return false;
+}
+
 static bool needs_guarded_items(const compiler *c, const nl_expr *expr)
 {
-    for (uint32_t i = 0; i < c->guarded_in.count; i++)
-        if (c->guarded_in.items[i] == expr) return false;
+    if (is_guarded(c, expr)) return false;
     for (uint32_t i = 1; i < expr->child_count; i++)
         if (nl_expr_can_fail(expr->children[i])) return i > 1 || expr->children[0]->is_nullable || expr->child_count > 2;
     return false;
@@ -324,8 +332,42 @@ static nl_status compile_lambda(compiler *c, const scope *at, const nl_expr *lam
     return NULL;
 }
 
+/* f(a, b) that is null where a is: Spark does not evaluate b there, so b cannot fail there. How many of the first
+ * arguments have to be asked whether they are null: 0 where it makes no difference. concat and its like evaluate all. */
+static uint32_t shortcut_length(const nl_expr *expr)
+{
+    const nl_function_row *row = expr->function->row;
+    const bool is_variadic = row->signature && strstr(row->signature, "...");
+    if (row->nulls != NL_NULL_IN_NULL_OUT || is_variadic) return 0;
+    uint32_t length = 0;
+    bool has_nullable = false;
+    for (uint32_t i = 0; i < expr->child_count; i++) {
+        if (has_nullable && expr->children[i]->kind != NL_EXPR_LAMBDA && nl_expr_can_fail(expr->children[i])) length = i;
+        has_nullable = has_nullable || expr->children[i]->is_nullable;
+    }
+    return length;
+}
+
+/* CASE WHEN a IS NOT NULL THEN f(a, b) END */
+static const nl_expr *guard_arguments(compiler *c, const nl_expr *expr, uint32_t length)
+{
+    nl_list tests = {0};
+    for (uint32_t i = 0; i < length; i++)
+        if (expr->children[i]->is_nullable)
+            nl_list_add(c->arena, &tests, nl_expr_new(c->arena, NL_EXPR_IS_NOT_NULL, nl_type_boolean(), &expr->children[i], 1));
+    const nl_expr *const *operands = (const nl_expr *const *)(void *)tests.items;
+    const nl_expr *all = tests.count == 1 ? operands[0] : nl_expr_new(c->arena, NL_EXPR_AND, nl_type_boolean(), operands, tests.count);
+    nl_list_add(c->arena, &c->guarded, NL_UNCONST(expr));
+    nl_expr *choice = nl_expr_new(c->arena, NL_EXPR_CASE, expr->type, (const nl_expr *[]){all, expr}, 2);
+    choice->is_nullable = true;
+    return choice;
+}
+
 static nl_status compile_call(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
 {
+    const uint32_t shortcut = is_guarded(c, expr) ? 0 : shortcut_length(expr);
+    if (shortcut && c->is_exact) return compile_kind(c, at, guard_arguments(c, expr, shortcut), target);
+    c->has_shortcuts = c->has_shortcuts || shortcut;
     uint32_t count = expr->child_count;
     uint32_t *operands = NL_NEW_ARRAY(c->arena, uint32_t, count);
     const nl_lambda_code **lambdas = NULL;
@@ -424,11 +466,12 @@ static nl_status end(compiler *c, nl_program **out)
     return NULL;
 }
 
-nl_status nl_program_compile(nl_arena *arena, const nl_expr *const *exprs, uint32_t expr_count, const nl_column *inputs,
-                             uint32_t input_count, nl_program **out)
+static nl_status compile_outputs(nl_arena *arena, const nl_expr *const *exprs, uint32_t expr_count, const nl_column *inputs,
+                                 uint32_t input_count, bool is_exact, bool *has_shortcuts, nl_program **out)
 {
     compiler *c = NL_NEW(arena, compiler);
     nl_program *program = start(c, arena, inputs, input_count);
+    c->is_exact = is_exact;
     scope *top = NL_NEW(arena, scope);
     *top = (scope){.block = &program->main};
     uint32_t *outputs = NL_NEW_ARRAY(arena, uint32_t, expr_count);
@@ -436,7 +479,25 @@ nl_status nl_program_compile(nl_arena *arena, const nl_expr *const *exprs, uint3
         NL_TRY(compile_expr(c, top, exprs[i], &outputs[i]));
     program->outputs = outputs;
     program->output_count = expr_count;
+    *has_shortcuts = c->has_shortcuts;
     return end(c, out);
+}
+
+/* A second run must see the same values. */
+static bool are_deterministic(const nl_expr *const *exprs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!nl_expr_is_deterministic(exprs[i])) return false;
+    return true;
+}
+
+nl_status nl_program_compile(nl_arena *arena, const nl_expr *const *exprs, uint32_t expr_count, const nl_column *inputs,
+                             uint32_t input_count, nl_program **out)
+{
+    bool has_shortcuts = false;
+    NL_TRY(compile_outputs(arena, exprs, expr_count, inputs, input_count, false, &has_shortcuts, out));
+    if (!has_shortcuts || !are_deterministic(exprs, expr_count)) return NULL;
+    return compile_outputs(arena, exprs, expr_count, inputs, input_count, true, &has_shortcuts, &(*out)->exact);
 }
 
 /* Those that cannot fail go first, the cheap ones before the costly ones: they only take rows away from those that
@@ -463,10 +524,12 @@ static void order_conjuncts(nl_arena *arena, nl_list *conjuncts)
     *conjuncts = ordered;
 }
 
-nl_status nl_program_compile_filter(nl_arena *arena, const nl_expr *condition, const nl_column *inputs, uint32_t input_count, nl_program **out)
+static nl_status compile_conjuncts(nl_arena *arena, const nl_expr *condition, const nl_column *inputs, uint32_t input_count,
+                                   bool is_exact, bool *has_shortcuts, nl_program **out)
 {
     compiler *c = NL_NEW(arena, compiler);
     nl_program *program = start(c, arena, inputs, input_count);
+    c->is_exact = is_exact;
     nl_list conjuncts = {0};
     nl_expr_conjuncts(arena, condition, &conjuncts);
     order_conjuncts(arena, &conjuncts);
@@ -483,5 +546,14 @@ nl_status nl_program_compile_filter(nl_arena *arena, const nl_expr *condition, c
     program->conjunct_count = conjuncts.count;
     program->conjunct_blocks = blocks;
     program->conjuncts = targets;
+    *has_shortcuts = c->has_shortcuts;
     return end(c, out);
+}
+
+nl_status nl_program_compile_filter(nl_arena *arena, const nl_expr *condition, const nl_column *inputs, uint32_t input_count, nl_program **out)
+{
+    bool has_shortcuts = false;
+    NL_TRY(compile_conjuncts(arena, condition, inputs, input_count, false, &has_shortcuts, out));
+    if (!has_shortcuts || !are_deterministic(&condition, 1)) return NULL;
+    return compile_conjuncts(arena, condition, inputs, input_count, true, &has_shortcuts, &(*out)->exact);
 }

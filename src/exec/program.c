@@ -114,6 +114,7 @@ void nl_program_state_free(nl_program_state *state)
     }
     for (uint32_t i = 0; state->lambdas && i < program->lambda_count; i++)
         nl_program_state_free(state->lambdas[i].body);
+    nl_program_state_free(state->exact);
     free(state->registers);
     free(state->is_owned);
     free(state->constants);
@@ -185,7 +186,7 @@ static void begin(nl_program_state *state, const nl_batch *batch)
     state->length = batch->row_count;
 }
 
-nl_status nl_program_run(nl_program_state *state, const nl_batch *batch, nl_vector *outputs)
+static nl_status run_once(nl_program_state *state, const nl_batch *batch, nl_vector *outputs)
 {
     const nl_program *program = state->program;
     begin(state, batch);
@@ -196,6 +197,21 @@ nl_status nl_program_run(nl_program_state *state, const nl_batch *batch, nl_vect
     }
     clear_registers(state);
     return status;
+}
+
+static nl_status make_exact(nl_program_state *state)
+{
+    if (state->exact) return NULL;
+    return nl_program_state_new(state->program->exact, state->eval.confs, state->eval.memory, state->text, state->eval.worker, &state->exact);
+}
+
+nl_status nl_program_run(nl_program_state *state, const nl_batch *batch, nl_vector *outputs)
+{
+    nl_status status = run_once(state, batch, outputs);
+    if (NL_LIKELY(!status) || !state->program->exact) return status;
+    nl_error_free(status);
+    NL_TRY(make_exact(state));
+    return run_once(state->exact, batch, outputs);
 }
 
 static nl_status narrow(nl_batch *batch, const nl_vector *boolean, nl_memory *memory)
@@ -216,7 +232,7 @@ static nl_status narrow(nl_batch *batch, const nl_vector *boolean, nl_memory *me
     return NULL;
 }
 
-nl_status nl_program_filter(nl_program_state *state, nl_batch *batch)
+static nl_status filter_once(nl_program_state *state, nl_batch *batch)
 {
     const nl_program *program = state->program;
     NL_ASSERT(program->conjunct_count > 0); /* made by nl_program_compile_filter: another program would let every row pass */
@@ -228,6 +244,15 @@ nl_status nl_program_filter(nl_program_state *state, nl_batch *batch)
     }
     clear_registers(state);
     return status;
+}
+
+nl_status nl_program_filter(nl_program_state *state, nl_batch *batch)
+{
+    nl_status status = filter_once(state, batch);
+    if (NL_LIKELY(!status) || !state->program->exact) return status;
+    nl_error_free(status);
+    NL_TRY(make_exact(state));
+    return filter_once(state->exact, batch);
 }
 
 nl_status nl_expr_evaluate(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value)

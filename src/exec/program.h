@@ -83,6 +83,9 @@ struct nl_program {
     uint32_t conjunct_count;
     nl_block *const *conjunct_blocks;
     const uint32_t *conjuncts;    /* registers */
+    /* The same, where an argument is evaluated only for rows whose arguments before it are not null, as Spark does: run
+     * for a batch on which this program, which evaluates all of them, failed. NULL: it would be no other. */
+    nl_program *exact;
 };
 
 /* What an nl_lambda of a running call is. */
@@ -107,6 +110,7 @@ struct nl_program_state {
     const nl_lambda **lambda_arguments;
     const nl_batch *batch; /* while running */
     uint32_t length;
+    nl_program_state *exact; /* made when the program first fails */
 };
 
 /* Runs a block for the selected rows of the state's batch. */

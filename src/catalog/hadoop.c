@@ -167,9 +167,11 @@ static nl_status hadoop_load(nl_table_store *base, nl_memory *memory, const nl_t
     return status;
 }
 
-/* Readers find the newest version without the hint too: a failure here does not undo the commit. */
+/* Readers find the newest version without the hint too: a failure here does not undo the commit. Hadoop on a local disk
+ * leaves a checksum beside its hint, which would make ours a broken file to it. */
 static void write_hint(hadoop_store *self, nl_arena *arena, int64_t version)
 {
+    nl_error_free(nl_fs_remove(self->fs, nl_arena_f(arena, NL_STR_FMT "/metadata/." HINT_FILE ".crc", NL_STR_ARG(self->location))));
     const nl_str path = nl_arena_f(arena, NL_STR_FMT "/metadata/" HINT_FILE, NL_STR_ARG(self->location));
     const nl_str text = nl_arena_f(arena, "%lld", (long long)version);
     nl_error *error = nl_fs_write_all(self->fs, path, (nl_bytes){(const uint8_t *)text.data, text.length});

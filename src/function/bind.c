@@ -209,6 +209,14 @@ static nl_status no_match(const nl_bind *bind, const nl_signature *signatures, u
     return status;
 }
 
+nl_status nl_map_zip_diff_types(const nl_bind *bind)
+{
+    nl_arena *arena = bind->arena;
+    return NL_RAISE(DATATYPE_MISMATCH__MAP_ZIP_WITH_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quoted(arena, nl_bind_call_sql(bind))),
+                    NL_P_STR("functionName", nl_quoted_name(bind)), NL_P_STR("leftType", nl_quoted_type(arena, bind->argument_types[0]->children[0].type)),
+                    NL_P_STR("rightType", nl_quoted_type(arena, bind->argument_types[1]->children[0].type)));
+}
+
 typedef struct choice {
     const nl_function_row *row;
     const nl_alternative *alternative;
@@ -290,6 +298,7 @@ nl_status nl_function_bind(nl_bind *bind, const nl_function_row *const *rows, ui
     nl_bind own = *bind;
     own.row = row;
     own.argument_types = chosen.match.types;
+    own.given_types = bind->argument_types;
     own.constants = cast_constants(bind, chosen.match.types);
     own.given_constants = bind->constants;
     if (bind->is_literal == NULL) {
@@ -335,7 +344,11 @@ nl_status nl_function_lambda_types(nl_bind *bind, const nl_function_row *const *
             nl_match match;
             nl_bind plain = *bind;
             plain.lambdas = NULL;
-            if (!nl_alternative_match(alternative, &plain, &match)) continue;
+            if (!nl_alternative_match(alternative, &plain, &match)) {
+                if (strcmp(rows[r]->name, "map_zip_with") == 0 && match.failed_argument == 1 && bind->argument_types[1]->id == NL_TYPE_MAP)
+                    return nl_map_zip_diff_types(bind);
+                return no_match(bind, &signature, 1, match.failed_argument);
+            }
             for (uint32_t p = 0; p < parameter_count; p++) {
                 types[p] = nl_pattern_resolve(bind->arena, pattern->children[p], &match);
                 if (types[p] == NULL) return NL_RAISE_TEXT(INTERNAL_ERROR, "lambda of %s has an open parameter", rows[r]->name);

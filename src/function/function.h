@@ -78,6 +78,7 @@ typedef struct nl_bind {                   /* what nl_function_bind hands to a r
     /* For the caller: the types as given; a lambda's is its body's type (NULL while unknown). For a row's bind(): after
      * signature coercion; it may change them further. They end up in the bound function: cast the arguments to those. */
     const nl_type **argument_types;
+    const nl_type *const *given_types;     /* for a row's bind(): as given, before the signature's casts */
     const bool *argument_nullable;         /* NULL: all are */
     /* constants[i]: the foldable argument's value, or NULL. The caller gives them as they are; a row's bind() sees them
      * cast to the signature's types. constants itself may be NULL: nothing is constant. */

@@ -23,6 +23,10 @@
     G(collection)             \
     G(lambda)                 \
     G(array)                  \
+    G(sequence)               \
+    G(array_more)             \
+    G(array_sort)             \
+    G(map_more)               \
     G(misc)                   \
     G(random)                 \
     G(sentences)              \

@@ -340,7 +340,7 @@ static nl_status bind_sum(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_type *type = bind->argument_types[0];
     bool is_interval = type->id == NL_TYPE_INTERVAL_YM || type->id == NL_TYPE_INTERVAL_DT;
-    if (type->id == NL_TYPE_STRING || type->id == NL_TYPE_NULL) type = nl_type_double();
+    if (type->id == NL_TYPE_STRING || type->id == NL_TYPE_NULL || type->id == NL_TYPE_TIMESTAMP) type = nl_type_double();
     if (!nl_type_is_numeric(type) && !is_interval) return nl_bind_unexpected_type(bind, 0, "\"NUMERIC\" or \"ANSI INTERVAL\"");
     sum_state *state = NL_NEW(bind->arena, sum_state);
     const char *name = bind->row->name;

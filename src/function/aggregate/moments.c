@@ -221,7 +221,8 @@ static bool pair_of(const pair *s, pair_kind kind, double *result, bool *zero)
         *result = s->y_mean - s->ck / s->x_mk * s->x_mean;
         return s->n >= 2 && s->x_mk != 0;
     case PAIR_R2:
-        *result = s->y_mk == 0 ? 1.0 : s->ck * s->ck / s->x_mk / s->y_mk;
+        *result = s->ck / sqrt(s->x_mk * s->y_mk);
+        *result = s->y_mk == 0 ? 1.0 : *result * *result;
         return s->n >= 2 && s->x_mk != 0;
     case PAIR_COUNT:
         break;

@@ -11,7 +11,7 @@
 
 bool nl_has_set_order(const nl_type *type)
 {
-    return !nl_type_is_nested(type) && type->id != NL_TYPE_DECIMAL && type->id != NL_TYPE_BINARY && type->id != NL_TYPE_INTERVAL &&
+    return !nl_type_is_nested(type) && type->id != NL_TYPE_BINARY && type->id != NL_TYPE_INTERVAL &&
            type->id != NL_TYPE_NULL && type->id != NL_TYPE_VARIANT;
 }
 
@@ -35,6 +35,31 @@ static int32_t hash_real(double value, bool is_float)
     return (int32_t)(uint32_t)(bits ^ (bits >> 32));
 }
 
+/* java.math.BigInteger's: over the 32-bit words of the magnitude, the greatest first. */
+static int32_t hash_big(nl_int128 value)
+{
+    nl_uint128 magnitude = value < 0 ? -(nl_uint128)value : (nl_uint128)value;
+    uint32_t hash = 0;
+    for (int word = 3; word >= 0; word--) hash = 31 * hash + (uint32_t)(magnitude >> (32 * word));
+    return (int32_t)(value < 0 ? -hash : hash);
+}
+
+/* scala.math.BigDecimal's: a whole number hashes as that, what a double holds as the double, else digits and scale. */
+static int32_t hash_decimal(nl_int128 value, int scale)
+{
+    while (scale > 0 && value % 10 == 0) {
+        value /= 10;
+        scale--;
+    }
+    if (scale == 0) return value == (int64_t)value ? hash_long((int64_t)value) : hash_big(value);
+    nl_int128 back = 0;
+    double real = nl_decimal_to_double(value, scale);
+    if (nl_decimal_from_double(real, 38, scale, &back) && back == value) return hash_real(real, false);
+    uint32_t k = (uint32_t)scale * 0xCC9E2D51u; /* MurmurHash3's last step */
+    k = (k << 15 | k >> 17) * 0x1B873593u;
+    return (int32_t)((uint32_t)hash_big(value) ^ k);
+}
+
 /* row: the flag, then the value (state.h). */
 static int32_t hash_row(const nl_type *type, const char *row)
 {
@@ -47,6 +72,7 @@ static int32_t hash_row(const nl_type *type, const char *row)
     memcpy(&space, row + 1, nl_physical_size(type->physical));
     if (type->physical == NL_PHYS_F32 || type->physical == NL_PHYS_F64)
         return hash_real(nl_physical_f64(type->physical, &space, 0), type->physical == NL_PHYS_F32);
+    if (type->id == NL_TYPE_DECIMAL) return hash_decimal(nl_physical_i128(type->physical, &space, 0), type->scale);
     int64_t value = nl_physical_i64(type->physical, &space, 0);
     if (type->id == NL_TYPE_BOOLEAN) return value ? 1231 : 1237;
     return hash_long(value);

@@ -212,6 +212,10 @@ static const nl_generator_ops stack_ops = {.generate = stack_generate};
 static nl_status bind_stack(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_value *count = bind->constants[0];
+    if (bind->given_types[0]->id == NL_TYPE_NULL) {
+        bind->argument_types[0] = bind->given_types[0];
+        return nl_bind_unexpected_type(bind, 0, "\"INT\"");
+    }
     if (count == NULL) return nl_bind_not_foldable(bind, 0, "`n`");
     if (count->is_null || count->integer < 1)
         return NL_RAISE(DATATYPE_MISMATCH__VALUE_OUT_OF_RANGE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),

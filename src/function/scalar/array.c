@@ -3,6 +3,7 @@
  */
 #include "function/groups.h"
 #include "function/list.h"
+#include "function/scalar/collection_bind.h"
 
 #include <stdlib.h>
 
@@ -78,6 +79,10 @@ NL_LIST_KERNEL(repeat_kernel, repeat_row)
 
 static nl_status bind_repeat(nl_bind *bind, nl_bound_function *bound)
 {
+    const nl_type *count = bind->argument_types[1];
+    if (count->id != NL_TYPE_INT && count->id != NL_TYPE_SMALLINT && count->id != NL_TYPE_TINYINT && count->id != NL_TYPE_NULL)
+        return nl_bind_unexpected_type(bind, 1, "\"INT\"");
+    bind->argument_types[1] = nl_type_int();
     bound->result_type = nl_type_array(bind->arena, bind->argument_types[0], true);
     return NULL;
 }
@@ -320,51 +325,12 @@ static nl_status sort_row(nl_list_call *call)
 }
 NL_LIST_KERNEL(sort_kernel, sort_row)
 
-/* --- sequence of whole numbers and dates --- */
-
-static nl_status sequence_row(nl_list_call *call)
+static nl_status bind_sort_array(nl_bind *bind, nl_bound_function *bound)
 {
-    bool is_date = call->args[0].type->id == NL_TYPE_DATE;
-    bool by_months = call->function->argument_count > 2 && call->args[2].type->id == NL_TYPE_INTERVAL_YM;
-    int64_t start = nl_list_integer(call, 0);
-    int64_t stop = nl_list_integer(call, 1);
-    int64_t step = start <= stop ? 1 : -1;
-    if (call->function->argument_count > 2) step = nl_list_integer(call, 2);
-    if (is_date && call->function->argument_count > 2 && !by_months) step /= NL_MICROS_PER_DAY;
-    bool is_bad = step == 0 ? start != stop : (step > 0) != (start <= stop) && start != stop;
-    if (is_bad)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: Illegal sequence boundaries: %lld to %lld by %lld",
-                             (long long)start, (long long)stop, (long long)step);
-    nl_column_builder *elements = nl_column_builder_child(call->builder, 0);
-    uint32_t count = 0;
-    for (int64_t n = 0;; n++) {
-        nl_int128 value = by_months ? nl_add_months(start, n * step) : (nl_int128)start + (nl_int128)n * step;
-        if (step >= 0 ? value > stop : value < stop) break;
-        if (count == 2147483632u) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Too long sequence. Should be <= 2147483632");
-        NL_TRY(nl_column_builder_i64(elements, (int64_t)value));
-        count++;
-        if (step == 0) break;
-    }
-    return nl_column_builder_end_list(call->builder, count);
-}
-NL_LIST_KERNEL(sequence_kernel, sequence_row)
-
-static nl_status bind_sequence(nl_bind *bind, nl_bound_function *bound)
-{
-    const nl_type **types = bind->argument_types;
-    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], bind->confs->is_ansi);
-    if (common != NULL && nl_type_is_integral(common) && bind->argument_count > 2) common = nl_common_type(bind->arena, common, types[2], true);
-    bool is_integral = common != NULL && nl_type_is_integral(common);
-    bool is_date = common != NULL && common->id == NL_TYPE_DATE;
-    if (common != NULL && (common->id == NL_TYPE_TIMESTAMP || common->id == NL_TYPE_TIMESTAMP_NTZ))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "sequence of timestamps is not supported.");
-    if (is_date && bind->argument_count > 2 && types[2]->id != NL_TYPE_INTERVAL_YM && types[2]->id != NL_TYPE_INTERVAL_DT)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "sequence of dates by this kind of step is not supported.");
-    if (!is_integral && !is_date) return nl_bind_unexpected_type(bind, 0, "(\"INTEGRAL\" or \"DATE\" or \"TIMESTAMP\")");
-    types[0] = types[1] = common;
-    if (is_integral && bind->argument_count > 2) types[2] = common;
-    bound->result_type = nl_type_array(bind->arena, common, false);
-    return NULL;
+    NL_TRY(bind_orderable(bind, bound));
+    if (bind->argument_count < 2) return NULL;
+    if (bind->argument_types[1]->id == NL_TYPE_NULL) bind->argument_types[1] = nl_type_boolean();
+    return bind->argument_types[1]->id == NL_TYPE_BOOLEAN ? NULL : nl_bind_unexpected_type(bind, 1, "\"BOOLEAN\"");
 }
 
 #define ARRAY_ROW .kind = NL_FUNCTION_SCALAR, .group = "array", .nulls = NL_NULL_IN_NULL_OUT
@@ -372,29 +338,29 @@ static nl_status bind_sequence(nl_bind *bind, nl_bound_function *bound)
 #define SEEN .kind = NL_FUNCTION_SCALAR, .group = "array", .nulls = NL_NULL_SEEN
 
 static const nl_function_row rows[] = {
-    {.name = "array_contains", ARRAY_ROW, .signature = "(array<T>, T) -> boolean", .kernel = contains_kernel, .since = "1.5.0",
+    {.name = "array_contains", ARRAY_ROW, .signature = "(any, any) -> boolean", .bind = nl_bind_array_contains, .kernel = contains_kernel, .since = "1.5.0",
      .doc = "Whether the array has the value; NULL when not but it has a NULL.", .examples = {{"array_contains(array(1, 2, 3), 2)", "true"}}},
-    {.name = "array_position", TOTAL, .signature = "(array<T>, T) -> bigint", .kernel = position_kernel, .since = "2.4.0",
+    {.name = "array_position", TOTAL, .signature = "(any, any) -> bigint", .bind = nl_bind_array_position, .kernel = position_kernel, .since = "2.4.0",
      .doc = "The place of the value, from 1; 0 when it is not there.", .examples = {{"array_position(array(312, 773, 708, 708), 708)", "3"}}},
-    {.name = "array_remove", TOTAL, .signature = "(array<T>, T) -> array<T>", .kernel = remove_kernel, .since = "2.4.0",
+    {.name = "array_remove", TOTAL, .signature = "(any, any) -> ?", .bind = nl_bind_array_change, .kernel = remove_kernel, .since = "2.4.0",
      .doc = "The array without a value.", .examples = {{"array_remove(array(1, 2, 3, null, 3), 3)", "[1,2,null]"}}},
     {.name = "array_compact", TOTAL, .signature = "(array<T>) -> array<T>", .kernel = remove_kernel, .since = "3.4.0",
      .doc = "The array without NULLs.", .examples = {{"array_compact(array(1, 2, 3, null))", "[1,2,3]"}}},
-    {.name = "array_append", SEEN, .signature = "(array<T>, T) -> array<T>", .kernel = append_kernel, .since = "3.4.0",
+    {.name = "array_append", SEEN, .signature = "(any, any) -> ?", .bind = nl_bind_array_change, .kernel = append_kernel, .since = "3.4.0",
      .doc = "The array with a value at its end.", .examples = {{"array_append(array('b', 'd'), 'e')", "[\"b\",\"d\",\"e\"]"}}},
-    {.name = "array_prepend", SEEN, .signature = "(array<T>, T) -> array<T>", .kernel = append_kernel, .since = "3.5.0",
+    {.name = "array_prepend", SEEN, .signature = "(any, any) -> ?", .bind = nl_bind_array_change, .kernel = append_kernel, .since = "3.5.0",
      .doc = "The array with a value at its start.", .examples = {{"array_prepend(array('b', 'd'), 'a')", "[\"a\",\"b\",\"d\"]"}}},
-    {.name = "array_repeat", SEEN, .signature = "(any, int) -> ?", .bind = bind_repeat, .kernel = repeat_kernel, .since = "2.4.0",
+    {.name = "array_repeat", SEEN, .signature = "(any, any) -> ?", .bind = bind_repeat, .kernel = repeat_kernel, .since = "2.4.0",
      .doc = "An array of the value so many times.", .examples = {{"array_repeat('123', 2)", "[\"123\",\"123\"]"}}},
-    {.name = "array_distinct", TOTAL, .signature = "(array<T>) -> array<T>", .kernel = distinct_kernel, .since = "2.4.0",
+    {.name = "array_distinct", TOTAL, .signature = "(array<T>) -> array<T>", .bind = bind_orderable, .kernel = distinct_kernel, .since = "2.4.0",
      .doc = "The array with each value once.", .examples = {{"array_distinct(array(1, 2, 3, null, 3))", "[1,2,3,null]"}}},
-    {.name = "array_union", TOTAL, .signature = "(array<T>, array<T>) -> array<T>", .kernel = union_kernel, .since = "2.4.0",
+    {.name = "array_union", TOTAL, .signature = "(any, any) -> ?", .bind = nl_bind_two_arrays, .kernel = union_kernel, .since = "2.4.0",
      .doc = "The values of both arrays, each once.", .examples = {{"array_union(array(1, 2, 3), array(1, 3, 5))", "[1,2,3,5]"}}},
-    {.name = "array_intersect", TOTAL, .signature = "(array<T>, array<T>) -> array<T>", .kernel = filter_by_set_kernel, .since = "2.4.0",
+    {.name = "array_intersect", TOTAL, .signature = "(any, any) -> ?", .bind = nl_bind_two_arrays, .kernel = filter_by_set_kernel, .since = "2.4.0",
      .doc = "The values that are in both arrays, each once.", .examples = {{"array_intersect(array(1, 2, 3), array(1, 3, 5))", "[1,3]"}}},
-    {.name = "array_except", TOTAL, .signature = "(array<T>, array<T>) -> array<T>", .kernel = filter_by_set_kernel, .since = "2.4.0",
+    {.name = "array_except", TOTAL, .signature = "(any, any) -> ?", .bind = nl_bind_two_arrays, .kernel = filter_by_set_kernel, .since = "2.4.0",
      .doc = "The values of the first array that are not in the second, each once.", .examples = {{"array_except(array(1, 2, 3), array(1, 3, 5))", "[2]"}}},
-    {.name = "arrays_overlap", ARRAY_ROW, .signature = "(array<T>, array<T>) -> boolean", .kernel = overlap_kernel, .since = "2.4.0",
+    {.name = "arrays_overlap", ARRAY_ROW, .signature = "(any, any) -> boolean", .bind = nl_bind_two_arrays, .kernel = overlap_kernel, .since = "2.4.0",
      .doc = "Whether the arrays have a value in common; NULL when not but one has a NULL.", .examples = {{"arrays_overlap(array(1, 2, 3), array(3, 4, 5))", "true"}}},
     {.name = "array_max", ARRAY_ROW, .signature = "(array<T>) -> T", .bind = bind_orderable, .kernel = extreme_kernel, .since = "2.4.0",
      .doc = "The greatest element.", .examples = {{"array_max(array(1, 20, null, 3))", "20"}}},
@@ -406,12 +372,10 @@ static const nl_function_row rows[] = {
      .doc = "A part of the array, from a place (from 1, negative from the end).", .examples = {{"slice(array(1, 2, 3, 4), 2, 2)", "[2,3]"}}},
     {.name = "flatten", ARRAY_ROW, .signature = "(array) -> ?", .bind = bind_flatten, .kernel = flatten_kernel, .since = "2.4.0",
      .doc = "An array of arrays as one array.", .examples = {{"flatten(array(array(1, 2), array(3, 4)))", "[1,2,3,4]"}}},
-    {.name = "sort_array", TOTAL, .signature = "(array<T> [, boolean]) -> array<T>", .bind = bind_orderable, .kernel = sort_kernel, .since = "1.5.0",
+    {.name = "sort_array", TOTAL, .signature = "(array<T> [, any]) -> array<T>", .bind = bind_sort_array, .kernel = sort_kernel, .since = "1.5.0",
      .doc = "The array sorted, ascending with NULLs first or descending with NULLs last.", .examples = {{"sort_array(array('b', 'd', null, 'c', 'a'), true)", "[null,\"a\",\"b\",\"c\",\"d\"]"}}},
     {.name = "array_sort", TOTAL, .signature = "(array<T>) -> array<T>", .bind = bind_orderable, .kernel = sort_kernel, .since = "2.4.0",
      .doc = "The array sorted ascending, NULLs last.", .examples = {{"array_sort(array('b', 'd', null, 'c', 'a'))", "[\"a\",\"b\",\"c\",\"d\",null]"}}},
-    {.name = "sequence", TOTAL, .can_fail = true, .signature = "(any, any [, any]) -> ?", .bind = bind_sequence, .kernel = sequence_kernel, .since = "2.4.0",
-     .doc = "Numbers or dates from a start to a stop, both included, by a step.", .examples = {{"sequence(1, 5)", "[1,2,3,4,5]"}, {"sequence(5, 1)", "[5,4,3,2,1]"}}},
 };
 
 NL_DEFINE_FUNCTION_GROUP(array, rows);

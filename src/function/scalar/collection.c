@@ -1,6 +1,7 @@
 /* scalar/collection.c - making arrays, maps and structs, and taking values out of them. */
 #include "function/groups.h"
 #include "function/list.h"
+#include "function/scalar/collection_bind.h"
 
 /* --- array --- */
 
@@ -158,17 +159,27 @@ NL_LIST_KERNEL(map_access_kernel, map_access_row)
 static nl_status bind_access(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_type *type = bind->argument_types[0];
+    if (bind->given_types[0]->id == NL_TYPE_NULL && strcmp(bind->row->name, "element_at") == 0) {
+        bind->argument_types[0] = bind->given_types[0];
+        return nl_bind_unexpected_type(bind, 0, "(\"ARRAY\" or \"MAP\")");
+    }
     if (type->id == NL_TYPE_ARRAY) {
+        access how = access_of(bind->row->name);
+        bool takes_int = how == ACCESS_ELEMENT_AT || how == ACCESS_TRY;
+        if (takes_int && (!nl_type_is_integral(bind->argument_types[1]) || bind->argument_types[1]->id == NL_TYPE_BIGINT))
+            return nl_bind_unexpected_type(bind, 1, "\"INT\"");
         if (!nl_type_is_integral(bind->argument_types[1]) && bind->argument_types[1]->id != NL_TYPE_NULL)
             return nl_bind_unexpected_type(bind, 1, "\"INTEGRAL\"");
         if (bind->argument_types[1]->id == NL_TYPE_NULL) bind->argument_types[1] = nl_type_int();
         bound->result_type = type->children[0].type;
         bound->kernel = array_access_kernel;
-        access how = access_of(bind->row->name);
         bound->can_fail = how == ACCESS_ELEMENT_AT || how == ACCESS_TRY || (how == ACCESS_SUBSCRIPT && bind->confs->is_ansi);
         return NULL;
     }
-    bind->argument_types[1] = type->children[0].type;
+    if (access_of(bind->row->name) == ACCESS_SUBSCRIPT)
+        bind->argument_types[1] = type->children[0].type;
+    else
+        NL_TRY(nl_bind_map_key(bind, 1));
     bound->result_type = type->children[1].type;
     bound->kernel = map_access_kernel;
     bound->can_fail = false;
@@ -238,8 +249,8 @@ NL_LIST_KERNEL(map_contains_kernel, map_contains_row)
 static nl_status bind_map_contains(nl_bind *bind, nl_bound_function *bound)
 {
     (void)bound;
-    bind->argument_types[1] = bind->argument_types[0]->children[0].type;
-    return NULL;
+    if (bind->argument_types[1]->id == NL_TYPE_NULL) return nl_bind_null_type(bind);
+    return nl_bind_map_key(bind, 1);
 }
 
 static nl_status map_from_arrays_row(nl_list_call *call)
@@ -248,7 +259,7 @@ static nl_status map_from_arrays_row(nl_list_call *call)
     nl_list_view values = nl_list_of(&call->args[1], call->row);
     const nl_vector *source = nl_list_child(&call->args[0], 0);
     if (keys.length != values.length)
-        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The key array and value array of MapData must have the same length.");
+        return NL_RAISE(_LEGACY_ERROR_TEMP_2128);
     NL_TRY(nl_map_check_keys(call, source, keys.offset, keys.length));
     for (uint32_t e = 0; e < keys.length; e++) {
         if (nl_vector_is_null(source, keys.offset + e)) return NL_RAISE(NULL_MAP_KEY);
@@ -327,10 +338,13 @@ static nl_status raise_no_maps(const nl_bind *bind)
 
 static nl_status bind_map_concat(nl_bind *bind, nl_bound_function *bound)
 {
-    bool is_nullable;
-    const nl_type *type = common_of(bind, 0, 1, &is_nullable);
-    if (bind->argument_count == 0) type = nl_type_map(bind->arena, nl_type_string(), nl_type_string(), true);
-    if (type == NULL || type->id != NL_TYPE_MAP) return raise_no_maps(bind);
+    const nl_type *type = bind->argument_count > 0 ? bind->argument_types[0] : nl_type_map(bind->arena, nl_type_string(), nl_type_string(), true);
+    for (uint32_t i = 0; i < bind->argument_count; i++)
+        if (bind->argument_types[i]->id != NL_TYPE_MAP) return raise_no_maps(bind);
+    for (uint32_t i = 1; i < bind->argument_count && type != NULL; i++)
+        type = nl_common_type_but_text(bind->arena, type, bind->argument_types[i], bind->confs->is_ansi);
+    if (type == NULL) return nl_bind_data_diff_types(bind, 0);
+    for (uint32_t i = 0; i < bind->argument_count; i++) bind->argument_types[i] = type;
     bound->result_type = type;
     return NULL;
 }

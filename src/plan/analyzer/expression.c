@@ -521,7 +521,7 @@ static nl_status resolve_subscript(nl_scope *scope, const nl_ast_expr *ast, cons
     if (type->id != NL_TYPE_ARRAY && type->id != NL_TYPE_MAP)
         return NL_RAISE(INVALID_EXTRACT_BASE_FIELD_TYPE, NL_P_STR("base", nl_quote_expr(arena, args[0])),
                         NL_P_STR("other", nl_quote_type(arena, type)));
-    const char *name = type->id == NL_TYPE_MAP ? "element_at" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
+    const char *name = type->id == NL_TYPE_MAP ? "[]" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
     NL_TRY(nl_call_function(scope, nl_str_from(name), args, 2, result));
     *result = named(arena, *result, pretty2(arena, NL_STR("\1[\1]"), args[0], args[1]));
     return NULL;

@@ -132,7 +132,7 @@ nl_status nl_extract_field(nl_scope *scope, const nl_expr *base, nl_str field, c
     if (type->id == NL_TYPE_MAP) {
         const nl_value key = nl_value_string(field);
         const nl_expr *const args[] = {base, nl_expr_literal(arena, &key)};
-        NL_TRY(nl_call_function(scope, NL_STR("element_at"), args, 2, result));
+        NL_TRY(nl_call_function(scope, NL_STR("[]"), args, 2, result));
         pretty = nl_pretty_parts(arena, nl_arena_f(arena, "\1[" NL_STR_FMT "]", NL_STR_ARG(field)), parts, 1);
         *result = nl_expr_with_pretty(arena, *result, pretty);
         return NULL;

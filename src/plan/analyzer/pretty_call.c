@@ -9,6 +9,11 @@ typedef struct printed_call {
     const char *other_name;
 } printed_call;
 
+#define V "namedlambdavariable()"
+#define DEFAULT_COMPARATOR                                                                                                \
+    "lambdafunction((IF(((" V " IS NULL) AND (" V " IS NULL)), 0, (IF((" V " IS NULL), 1, (IF((" V " IS NULL), -1, (IF((" \
+    V " < " V "), -1, (IF((" V " > " V "), 1, 0)))))))))), " V ", " V ")"
+
 static const printed_call printed_calls[] = {
     {"ceil", 1, NULL, "CEIL"},
     {"floor", 1, NULL, "FLOOR"},
@@ -127,9 +132,8 @@ static const printed_call printed_calls[] = {
     {"convert_timezone", 2, "convert_timezone(current_timezone(), \1, \1)", NULL},
     {"aggregate", 3, "aggregate(\1, \1, \1, lambdafunction(namedlambdavariable(), namedlambdavariable()))", NULL},
     {"reduce", 3, "reduce(\1, \1, \1, lambdafunction(namedlambdavariable(), namedlambdavariable()))", NULL},
-    {"array_sort", 1,
-     "array_sort(\1, lambdafunction((IF(((namedlambdavariable() IS NULL) AND (namedlambdavariable() IS NULL)), 0, (IF((namedlambdavariable() IS NULL), 1, (IF((namedlambdavariable() IS NULL), -1, (IF((namedlambdavariable() < namedlambdavariable()), -1, (IF((namedlambdavariable() > namedlambdavariable()), 1, 0)))))))))), namedlambdavariable(), namedlambdavariable()))",
-     NULL},
+    {"array_sort", 1, "array_sort(\1, " DEFAULT_COMPARATOR ")", NULL},
+    {"shuffle", 2, "shuffle(\1)", NULL},
     {"sort_array", 1, "sort_array(\1, true)", NULL},
     {"str_to_map", 1, "str_to_map(\1, ,, :)", NULL},
     {"str_to_map", 2, "str_to_map(\1, \1, :)", NULL},

@@ -42,9 +42,18 @@ static nl_str catalog_property(nl_str key)
     return point == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(key, point + 1, key.length);
 }
 
+/* Families of Spark's keys that are about speed or about parts that nilas has no use for: no word is lost about them. */
+static const char *const harmless[] = {
+    "spark.sql.adaptive.", "spark.sql.autoBroadcast", "spark.sql.broadcastTimeout", "spark.sql.catalogImplementation", "spark.sql.cbo.", "spark.sql.codegen.",
+    "spark.sql.execution.arrow.", "spark.sql.hive.", "spark.sql.inMemoryColumnarStorage.", "spark.sql.join.", "spark.sql.optimizer.", "spark.sql.shuffle.",
+    "spark.sql.statistics.", "spark.sql.streaming.", "spark.sql.thriftServer.", "spark.sql.ui.",
+};
+
 bool nl_conf_is_known(nl_str key)
 {
     if (nl_conf_find(key)) return true;
+    for (uint32_t i = 0; i < NL_COUNT(harmless); i++)
+        if (nl_str_starts(key, nl_str_from(harmless[i]))) return true;
     const nl_str property = catalog_property(key);
     if (!property.data) return nl_str_starts(key, NL_STR("spark.sql.catalog."));
     for (uint32_t i = 0; i < NL_COUNT(catalog_properties); i++) {

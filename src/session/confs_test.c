@@ -115,6 +115,8 @@ static void test_slips_of_the_finger_are_known(void **state)
     assert_true(nl_conf_is_known(NL_STR("spark.sql.catalog.lake.table-default.write.format.default")));
     assert_false(nl_conf_is_known(NL_STR("spark.sql.catalog.lake.warehous")));
     assert_false(nl_conf_is_known(NL_STR("spark.my.key")));
+    assert_true(nl_conf_is_known(NL_STR("spark.sql.adaptive.coalescePartitions.enabled")));
+    assert_false(nl_conf_is_known(NL_STR("spark.sql.legacy.allowHashOnMapType")));
     assert_text(nl_conf_nearest(arena, NL_STR("spark.sql.ansi.enable")), "spark.sql.ansi.enabled");
     assert_text(nl_conf_nearest(arena, NL_STR("spark.sql.catalog.lake.warehous")), "spark.sql.catalog.lake.warehouse");
     assert_text(nl_conf_nearest(arena, NL_STR("spark.sql.catalog.lake.tpye")), "spark.sql.catalog.lake.type");

@@ -37,7 +37,7 @@ typedef struct nl_conf_row {
 } nl_conf_row;
 const nl_conf_row *nl_conf_at(uint32_t i);  /* NULL past the end */
 const nl_conf_row *nl_conf_find(nl_str key); /* exact */
-bool nl_conf_is_known(nl_str key);           /* a row, or a catalog or a known property of one */
+bool nl_conf_is_known(nl_str key);           /* a row, a catalog, a known property of one, or of a family that needs no effect here */
 nl_str nl_conf_nearest(nl_arena *arena, nl_str key); /* the known key that differs least; empty when none is near */
 
 /* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */

@@ -32,8 +32,8 @@ static void interrupt(int signal_number)
 
 void nl_shell_catch_interrupts(nl_shell *shell)
 {
-    interrupted_shell = shell;
-    struct sigaction action = {.sa_handler = interrupt};
+    struct sigaction action = {.sa_handler = shell ? interrupt : SIG_DFL};
+    if (shell) interrupted_shell = shell; /* before the handler can run; when it no longer can, nobody reads it */
     sigaction(SIGINT, &action, NULL);
 }
 

@@ -17,7 +17,7 @@ static void print_help(void)
            "  help       show this text\n\n`nilas COMMAND --help` tells more.\n");
 }
 
-/* A key that nobody knows is most often a slip of the finger. */
+/* A key that nobody knows is most often a slip of the finger; one of Spark that nilas does not have changes nothing. */
 static void warn_of_unknown_confs(nl_arena *arena, const nl_sql_flags *flags)
 {
     for (uint32_t i = 0; i < flags->confs.count; i++) {
@@ -26,6 +26,8 @@ static void warn_of_unknown_confs(nl_arena *arena, const nl_sql_flags *flags)
         const nl_str nearest = nl_conf_nearest(arena, conf->key);
         if (nearest.length)
             fprintf(stderr, "Warning: unknown configuration key " NL_STR_FMT "; did you mean " NL_STR_FMT "?\n", NL_STR_ARG(conf->key), NL_STR_ARG(nearest));
+        else if (nl_str_starts(conf->key, NL_STR("spark.sql.")))
+            fprintf(stderr, "Warning: nilas does not know the configuration key " NL_STR_FMT "; it changes nothing\n", NL_STR_ARG(conf->key));
     }
 }
 
@@ -105,6 +107,7 @@ static int run_sql(int argument_count, char **arguments)
         if (!flags.is_silent) warn_of_unknown_confs(arena, &flags);
         nl_shell_catch_interrupts(&shell);
         exit_status = run_shell(&shell);
+        nl_shell_catch_interrupts(NULL);
     }
     nl_session_free(session);
     nl_arena_free(arena);

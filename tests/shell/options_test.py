@@ -43,6 +43,7 @@ CASES = [
     (["sql", "--conf", "spark.sql.catalog.c=org.apache.iceberg.spark.SparkCatalog", "--conf", "spark.sql.catalog.c.type=hadop", "-e", "SHOW NAMESPACES IN c"], 1, "", ["hadop", "hadoop"]),
     (["sql", "--conf", "spark.sql.catalog.c=org.apache.iceberg.spark.SparkCatalog", "--conf", "spark.sql.catalog.c.type=hadoop", "--conf", "spark.sql.catalog.c.warehous=/tmp/x", "-e", "SELECT 1"],
      0, "1\n", ["spark.sql.catalog.c.warehous", "did you mean spark.sql.catalog.c.warehouse?"]),
+    (["sql", "--conf", "spark.sql.legacy.allowHashOnMapType=true", "-e", "SELECT 1"], 0, "1\n", ["does not know the configuration key spark.sql.legacy.allowHashOnMapType"]),
     (["sql", "--fromat", "csv", "-e", "SELECT 1"], 2, "", ["unknown option --fromat", "did you mean --format?"]),
     (["sql", "--conf", "spark.sql.ansi.enabled=maybe", "-e", "SELECT 1"], 1, "", ["spark.sql.ansi.enabled should be boolean, but was maybe"]),
     # subcommands

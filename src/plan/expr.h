@@ -150,6 +150,7 @@ NL_MUST_USE nl_status nl_expr_map_parts(nl_arena *arena, const nl_expr *expr, nl
 /* Calls visit for every node, parents first; stops when visit returns false. Subquery plans are not entered. */
 bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context);
 bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ignored */
+bool nl_expr_same(const nl_expr *a, const nl_expr *b);  /* also when operands are in another order: b + a, b > a, IN (2, 1) */
 bool nl_expr_is_constant(const nl_expr *expr);          /* no columns, parameters, subqueries, aggregates; deterministic */
 bool nl_expr_is_deterministic(const nl_expr *expr);
 bool nl_expr_can_fail(const nl_expr *expr);

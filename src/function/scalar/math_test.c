@@ -46,6 +46,7 @@ static void test_rounding(void **state)
         {"round", "decimal(2,1)", {"2.5"}, "3"},
         {"round", "decimal(4,3);int", {"2.567", "2"}, "2.57"},
         {"round", "double", {"-2.5"}, "-3.0"},
+        {"round", "double;int", {"-0.0", "1"}, "0.0"},
         {"bround", "double", {"2.5"}, "2.0"},
         {"bround", "decimal(2,1)", {"2.5"}, "2"},
         {"round", "double;int", {"1.005", "2"}, "1.01"},

@@ -56,7 +56,7 @@ static double round_real(double value, int32_t scale, nl_rounding rounding, bool
     uint32_t length = is_float ? nl_format_float((float)value, text) : nl_format_double(value, text);
     if (!nl_decimal_parse((nl_str){text, length}, &unscaled, &own_scale, NULL))
         return fabs(value) < 1 ? (scale >= 38 ? value : 0.0) : scale >= 0 ? value : 0.0;
-    if (scale >= own_scale) return value;
+    if (scale >= own_scale) return value + 0.0; /* -0.0 has no sign as a decimal */
     if (scale >= 0) {
         nl_int128 rounded = 0;
         if (!nl_decimal_rescale(unscaled, own_scale, scale, rounding, &rounded)) return value;

@@ -32,7 +32,7 @@ static const nl_expr *aggregate_column(nl_aggregation *a, const nl_expr *expr)
 {
     nl_arena *arena = nl_scope_arena(a->scope);
     for (uint32_t i = 0; i < a->aggregates.count; i++)
-        if (nl_expr_equal(a->aggregates.items[i], expr)) return refer(arena, a->aggregate_columns.items[i], expr);
+        if (nl_expr_same(a->aggregates.items[i], expr)) return refer(arena, a->aggregate_columns.items[i], expr);
     nl_column *column = NL_NEW(arena, nl_column);
     column->id = nl_plan_new_id(a->scope->env->context);
     column->name = nl_expr_pretty_str(arena, expr);
@@ -66,7 +66,7 @@ static nl_status bit_of_key(nl_aggregation *a, const nl_expr *gid, const nl_expr
     nl_arena *arena = nl_scope_arena(a->scope);
     const uint32_t count = a->grouping.key_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (!nl_expr_equal(a->grouping.keys[i], key)) continue;
+        if (!nl_expr_same(a->grouping.keys[i], key)) continue;
         const nl_value shift = nl_value_int(nl_type_int(), count - 1 - i);
         const nl_value one = nl_value_int(nl_type_bigint(), 1);
         const nl_expr *const shifted[] = {gid, nl_expr_literal(arena, &shift)};
@@ -83,7 +83,7 @@ static bool names_all_keys(const nl_aggregation *a, const nl_expr *expr)
     if (expr->child_count == 0) return true;
     if (expr->child_count != a->grouping.key_count) return false;
     for (uint32_t i = 0; i < expr->child_count; i++)
-        if (!nl_expr_equal(a->grouping.keys[i], expr->children[i])) return false;
+        if (!nl_expr_same(a->grouping.keys[i], expr->children[i])) return false;
     return true;
 }
 
@@ -131,7 +131,7 @@ static nl_status rewrite(void *context, nl_arena *arena, const nl_expr *expr, co
 {
     nl_aggregation *a = context;
     for (uint32_t i = 0; i < a->grouping.key_count; i++) {
-        if (!nl_expr_equal(a->grouping.keys[i], expr)) continue;
+        if (!nl_expr_same(a->grouping.keys[i], expr)) continue;
         *result = refer(arena, &a->key_columns[i], expr);
         return NULL;
     }

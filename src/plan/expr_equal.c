@@ -1,0 +1,231 @@
+/* plan/expr_equal.c - when two expressions are the same: node by node, or also by what commutes (Spark's canonical form). */
+#include "plan/expr.h"
+
+/* Lambda variables have ids of their own; inside two lambdas the n-th of one is the n-th of the other. */
+typedef struct lambda_pair {
+    const struct lambda_pair *outer;
+    const nl_expr *a, *b;
+} lambda_pair;
+
+typedef struct comparison {
+    bool is_any_order;
+    const lambda_pair *inside;
+} comparison;
+
+static bool same(const comparison *by, const nl_expr *a, const nl_expr *b);
+
+static bool keys_equal(const comparison *by, const nl_sort_key *a, uint32_t a_count, const nl_sort_key *b, uint32_t b_count)
+{
+    if (a_count != b_count) return false;
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (a[i].is_descending != b[i].is_descending || a[i].nulls_first != b[i].nulls_first) return false;
+        if (!same(by, a[i].expr, b[i].expr)) return false;
+    }
+    return true;
+}
+
+static bool optional_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
+{
+    return a == b || (a && b && same(by, a, b));
+}
+
+static bool windows_equal(const comparison *by, const nl_window_spec *a, const nl_window_spec *b)
+{
+    if (a == b) return true;
+    if (!a || !b || a->partition_count != b->partition_count) return false;
+    for (uint32_t i = 0; i < a->partition_count; i++)
+        if (!same(by, a->partition_by[i], b->partition_by[i])) return false;
+    return keys_equal(by, a->order_by, a->order_count, b->order_by, b->order_count) && a->unit == b->unit &&
+           a->start_kind == b->start_kind && a->stop_kind == b->stop_kind &&
+           optional_equal(by, a->start_offset, b->start_offset) && optional_equal(by, a->stop_offset, b->stop_offset);
+}
+
+static bool calls_equal(const nl_bound_function *a, const nl_bound_function *b)
+{
+    return a == b || (a->row == b->row && a->ignore_nulls == b->ignore_nulls && a->is_deterministic &&
+                      nl_type_equal(a->result_type, b->result_type));
+}
+
+static bool literals_equal(const nl_value *a, const nl_value *b)
+{
+    if (a->is_null || b->is_null) return a->is_null && b->is_null;
+    return nl_value_equal(a, b);
+}
+
+static bool variables_equal(const lambda_pair *inside, nl_column_id a, nl_column_id b)
+{
+    for (; inside; inside = inside->outer)
+        for (uint32_t i = 0; i < inside->a->parameter_count; i++)
+            if (inside->a->parameters[i] == a || inside->b->parameters[i] == b)
+                return inside->a->parameters[i] == a && inside->b->parameters[i] == b;
+    return a == b;
+}
+
+static bool lambda_types_equal(const nl_expr *a, const nl_expr *b)
+{
+    if (a->parameter_count != b->parameter_count) return false;
+    for (uint32_t i = 0; i < a->parameter_count; i++)
+        if (!nl_type_equal(a->parameter_types[i], b->parameter_types[i])) return false;
+    return true;
+}
+
+static bool node_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
+{
+    switch (a->kind) {
+    case NL_EXPR_LITERAL:
+        return literals_equal(&a->value, &b->value);
+    case NL_EXPR_COLUMN:
+    case NL_EXPR_OUTER:
+        return a->column == b->column;
+    case NL_EXPR_PARAMETER:
+        return variables_equal(by->inside, a->column, b->column);
+    case NL_EXPR_CALL:
+        return calls_equal(a->function, b->function);
+    case NL_EXPR_CAST:
+        return a->cast_mode == b->cast_mode;
+    case NL_EXPR_FIELD:
+        return a->ordinal == b->ordinal;
+    case NL_EXPR_AGGREGATE:
+    case NL_EXPR_WINDOW:
+        return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(by, a->filter, b->filter) &&
+               windows_equal(by, a->window, b->window);
+    case NL_EXPR_SUBQUERY:
+        return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
+    case NL_EXPR_LAMBDA:
+        return lambda_types_equal(a, b);
+    case NL_EXPR_AND:
+    case NL_EXPR_OR:
+    case NL_EXPR_NOT:
+    case NL_EXPR_IS_NULL:
+    case NL_EXPR_IS_NOT_NULL:
+    case NL_EXPR_CASE:
+    case NL_EXPR_COALESCE:
+    case NL_EXPR_IN:
+    case NL_EXPR_GROUPING:
+        return true;
+    }
+    return false;
+}
+
+/* ---- what commutes ---- */
+
+enum { MAX_OPERANDS = 64 };
+
+typedef struct operands {
+    const nl_expr *items[MAX_OPERANDS];
+    uint32_t count;
+    bool is_full;
+} operands;
+
+static bool is_named(const nl_expr *expr, const char *const *names, uint32_t count)
+{
+    if (expr->kind != NL_EXPR_CALL || !expr->function->is_deterministic) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(expr->function->row->name, names[i]) == 0) return true;
+    return false;
+}
+
+static bool is_commutative(const nl_expr *expr)
+{
+    static const char *const names[] = {"+", "*", "&", "|", "^", "greatest", "least"};
+    return expr->kind == NL_EXPR_AND || expr->kind == NL_EXPR_OR || is_named(expr, names, NL_COUNT(names));
+}
+
+static bool is_same_operator(const nl_expr *a, const nl_expr *b)
+{
+    return a->kind == b->kind && nl_type_equal(a->type, b->type) && (a->kind != NL_EXPR_CALL || calls_equal(a->function, b->function));
+}
+
+/* The operands of a chain of one operator: a + (b + c) has three. */
+static void gather(const nl_expr *expr, const nl_expr *chain, operands *into)
+{
+    if (expr != chain && !is_same_operator(expr, chain)) {
+        if (into->count < MAX_OPERANDS) into->items[into->count++] = expr;
+        else into->is_full = true;
+        return;
+    }
+    for (uint32_t i = 0; i < expr->child_count && !into->is_full; i++) gather(expr->children[i], chain, into);
+}
+
+static bool same_set(const comparison *by, const nl_expr *const *a, const nl_expr *const *b, uint32_t count)
+{
+    bool is_taken[MAX_OPERANDS] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = 0;
+        while (place < count && (is_taken[place] || !same(by, a[i], b[place]))) place++;
+        if (place == count) return false;
+        is_taken[place] = true;
+    }
+    return true;
+}
+
+static bool same_children(const comparison *by, const nl_expr *a, const nl_expr *b)
+{
+    if (a->child_count != b->child_count) return false;
+    for (uint32_t i = 0; i < a->child_count; i++)
+        if (!same(by, a->children[i], b->children[i])) return false;
+    return true;
+}
+
+static bool same_chain(const comparison *by, const nl_expr *a, const nl_expr *b)
+{
+    operands of_a = {.count = 0}, of_b = {.count = 0};
+    if (!is_same_operator(a, b)) return false;
+    gather(a, a, &of_a);
+    gather(b, b, &of_b);
+    if (of_a.is_full || of_b.is_full) return same_children(by, a, b);
+    return of_a.count == of_b.count && same_set(by, of_a.items, of_b.items, of_a.count);
+}
+
+/* A comparison: which, and its sides; NOT (a < b) is a >= b. */
+typedef enum relation { REL_NONE, REL_EQ, REL_NULL_SAFE_EQ, REL_LT, REL_GT, REL_LTE, REL_GTE } relation;
+
+static relation relation_of(const nl_expr *expr)
+{
+    static const char *const names[] = {"=", "<=>", "<", ">", "<=", ">="};
+    static const relation negated[] = {[REL_LT] = REL_GTE, [REL_GT] = REL_LTE, [REL_LTE] = REL_GT, [REL_GTE] = REL_LT};
+    if (expr->kind == NL_EXPR_NOT) {
+        const relation inner = relation_of(expr->children[0]);
+        return expr->children[0]->kind == NL_EXPR_CALL && inner >= REL_LT ? negated[inner] : REL_NONE;
+    }
+    for (uint32_t i = 0; i < NL_COUNT(names); i++)
+        if (is_named(expr, &names[i], 1) && expr->child_count == 2) return (relation)(REL_EQ + i);
+    return REL_NONE;
+}
+
+static bool same_relation(const comparison *by, const nl_expr *a, relation of_a, const nl_expr *b, relation of_b)
+{
+    static const relation mirrored[] = {[REL_EQ] = REL_EQ,  [REL_NULL_SAFE_EQ] = REL_NULL_SAFE_EQ, [REL_LT] = REL_GT, [REL_GT] = REL_LT,
+                                        [REL_LTE] = REL_GTE, [REL_GTE] = REL_LTE};
+    const nl_expr *const *x = a->kind == NL_EXPR_NOT ? a->children[0]->children : a->children;
+    const nl_expr *const *y = b->kind == NL_EXPR_NOT ? b->children[0]->children : b->children;
+    if (of_a == of_b && same(by, x[0], y[0]) && same(by, x[1], y[1])) return true;
+    return mirrored[of_a] == of_b && same(by, x[0], y[1]) && same(by, x[1], y[0]);
+}
+
+static bool same(const comparison *by, const nl_expr *a, const nl_expr *b)
+{
+    if (a == b && !by->inside) return true;
+    if (by->is_any_order) {
+        const relation of_a = relation_of(a), of_b = relation_of(b);
+        if (of_a && of_b) return same_relation(by, a, of_a, b, of_b);
+        if (is_commutative(a) && is_commutative(b)) return same_chain(by, a, b);
+        if (a->kind == NL_EXPR_IN && b->kind == NL_EXPR_IN && a->child_count == b->child_count && a->child_count <= MAX_OPERANDS)
+            return same(by, a->children[0], b->children[0]) && same_set(by, a->children + 1, b->children + 1, a->child_count - 1);
+    }
+    if (a->kind != b->kind || !nl_type_equal(a->type, b->type) || !node_equal(by, a, b)) return false;
+    if (a->kind != NL_EXPR_LAMBDA) return same_children(by, a, b);
+    const lambda_pair pair = {.outer = by->inside, .a = a, .b = b};
+    const comparison within = {.is_any_order = by->is_any_order, .inside = &pair};
+    return same_children(&within, a, b);
+}
+
+bool nl_expr_equal(const nl_expr *a, const nl_expr *b)
+{
+    return same(&(comparison){0}, a, b);
+}
+
+bool nl_expr_same(const nl_expr *a, const nl_expr *b)
+{
+    return same(&(comparison){.is_any_order = true}, a, b);
+}

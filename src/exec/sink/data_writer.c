@@ -162,7 +162,10 @@ static nl_str schema_json(const nl_write_target *target, bool has_lineage)
 {
     nl_builder json;
     nl_builder_init(&json, NL_JSON_BYTES_MAX);
-    nl_schema_append_json(target->schema, &json);
+    nl_schema written = *target->schema;
+    written.schema_id = 0; /* Spark writes a schema made for the file, without the table's number and identifier fields */
+    written.identifier_count = 0;
+    nl_schema_append_json(&written, &json);
     nl_str text = nl_arena_str(target->arena, nl_builder_str(&json));
     nl_builder_fini(&json);
     if (has_lineage && nl_str_ends(text, NL_STR("}]}"))) /* two fields more at the end of the list */

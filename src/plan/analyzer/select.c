@@ -58,13 +58,21 @@ static void see_time_window(selection *s)
     s->input = (nl_column_set){columns, s->input.count + 1};
 }
 
+static nl_status meet_time_window(selection *s, const nl_ast_expr *expr)
+{
+    const nl_expr *ignored = NULL;
+    const bool is_call = expr && expr->kind == NL_AST_EXPR_CALL && expr->call.name.count == 1;
+    return is_call && nl_is_time_window(expr->call.name.parts[0].text) ? nl_resolve_expr(&s->scope, expr, &ignored) : NULL;
+}
+
 static nl_status find_time_window(selection *s, const nl_ast_grouping *grouping)
 {
-    const nl_ast_expr *expr = grouping->kind == NL_AST_GROUP_EXPRESSION ? grouping->expr : NULL;
-    const nl_expr *ignored = NULL;
-    if (expr && expr->kind == NL_AST_EXPR_CALL && expr->call.name.count == 1 && nl_is_time_window(expr->call.name.parts[0].text))
-        NL_TRY(nl_resolve_expr(&s->scope, expr, &ignored));
-    for (uint32_t i = 0; !expr && i < grouping->elements.count; i++) NL_TRY(find_time_window(s, grouping->elements.items[i]));
+    if (grouping->kind == NL_AST_GROUP_EXPRESSION) return meet_time_window(s, grouping->expr);
+    if (grouping->kind == NL_AST_GROUP_SET) {
+        for (uint32_t i = 0; i < grouping->exprs.count; i++) NL_TRY(meet_time_window(s, grouping->exprs.items[i]));
+        return NULL;
+    }
+    for (uint32_t i = 0; i < grouping->elements.count; i++) NL_TRY(find_time_window(s, grouping->elements.items[i]));
     return NULL;
 }
 

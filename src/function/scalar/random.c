@@ -1,11 +1,10 @@
-/* scalar/random.c - rand, randn, randstr, uniform, shuffle: Spark's numbers for the same seed on one partition. */
+/* scalar/random.c - rand, randn, randstr, uniform: Spark's numbers for the same seed on one partition. */
 #include "function/scalar/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "function/list.h"
 
 void nl_random_start(nl_random *random, int64_t seed)
 {
@@ -231,130 +230,6 @@ static nl_status bind_uniform(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
-/* --- shuffle: Mersenne Twister of Matsumoto and Nishimura (1998), as Commons Math seeds it --- */
-
-#define TWISTER_WORDS 624
-
-typedef struct twister {
-    uint32_t words[TWISTER_WORDS];
-    uint32_t at;
-} twister;
-
-static void twister_start(twister *t, int64_t seed)
-{
-    const uint32_t key[] = {(uint32_t)((uint64_t)seed >> 32), (uint32_t)seed};
-    uint32_t *mt = t->words;
-    mt[0] = 19650218u;
-    for (uint32_t i = 1; i < TWISTER_WORDS; i++) mt[i] = 1812433253u * (mt[i - 1] ^ (mt[i - 1] >> 30)) + i;
-    uint32_t i = 1;
-    for (uint32_t k = 0; k < TWISTER_WORDS; k++) {
-        mt[i] = (mt[i] ^ ((mt[i - 1] ^ (mt[i - 1] >> 30)) * 1664525u)) + key[k % 2] + k % 2;
-        if (++i < TWISTER_WORDS) continue;
-        mt[0] = mt[TWISTER_WORDS - 1];
-        i = 1;
-    }
-    for (uint32_t k = 0; k < TWISTER_WORDS - 1; k++) {
-        mt[i] = (mt[i] ^ ((mt[i - 1] ^ (mt[i - 1] >> 30)) * 1566083941u)) - i;
-        if (++i < TWISTER_WORDS) continue;
-        mt[0] = mt[TWISTER_WORDS - 1];
-        i = 1;
-    }
-    mt[0] = 0x80000000u;
-    t->at = TWISTER_WORDS;
-}
-
-static uint32_t twister_next31(twister *t)
-{
-    uint32_t *mt = t->words;
-    if (t->at == TWISTER_WORDS) {
-        for (uint32_t i = 0; i < TWISTER_WORDS; i++) {
-            uint32_t y = (mt[i] & 0x80000000u) | (mt[(i + 1) % TWISTER_WORDS] & 0x7fffffffu);
-            mt[i] = mt[(i + 397) % TWISTER_WORDS] ^ (y >> 1) ^ ((y & 1) ? 0x9908b0dfu : 0);
-        }
-        t->at = 0;
-    }
-    uint32_t y = mt[t->at++];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    y ^= y >> 18;
-    return y >> 1;
-}
-
-static uint32_t twister_below(twister *t, uint32_t n)
-{
-    if ((n & (n - 1)) == 0) return (uint32_t)(((uint64_t)n * twister_next31(t)) >> 31);
-    for (;;) {
-        uint32_t bits = twister_next31(t);
-        uint32_t value = bits % n;
-        if (bits - value + (n - 1) <= INT32_MAX) return value;
-    }
-}
-
-static nl_status make_twister(const nl_bound_function *function, uint32_t worker, void **state)
-{
-    twister *made = calloc(1, sizeof *made);
-    if (made == NULL) return out_of_memory(sizeof *made);
-    twister_start(made, *(const int64_t *)function->state + worker);
-    *state = made;
-    return NULL;
-}
-
-/* The elements of a row in a random order; `places` has room for them. */
-static nl_status add_shuffled(twister *t, const nl_vector *elements, nl_list_view list, uint32_t *places, nl_column_builder *builder)
-{
-    for (uint32_t i = 0; i < list.length; i++) { /* Fisher and Yates's shuffle, from the inside out */
-        uint32_t target = twister_below(t, i + 1);
-        if (target != i) places[i] = places[target];
-        places[target] = i;
-    }
-    nl_column_builder *child = nl_column_builder_child(builder, 0);
-    for (uint32_t i = 0; i < list.length; i++) NL_TRY(nl_column_builder_row(child, elements, list.offset + places[i]));
-    return nl_column_builder_end_list(builder, list.length);
-}
-
-static nl_status shuffle_kernel(NL_KERNEL_PARAMETERS)
-{
-    twister fallback;
-    twister *t = eval->worker_state;
-    nl_column_builder *builder = NULL;
-    nl_buffer *places = NULL;
-    nl_status status = NULL;
-    if (t == NULL) twister_start(t = &fallback, *(const int64_t *)function->state + eval->worker);
-    NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
-    for (uint32_t row = 0, next = 0; row < length; row++) {
-        bool is_selected = next < selection.count && nl_selection_row(selection, next) == row;
-        next += is_selected;
-        if (!is_selected || nl_vector_is_null(&args[0], row)) {
-            NL_GO(nl_column_builder_null(builder));
-            continue;
-        }
-        nl_list_view list = nl_list_of(&args[0], row);
-        size_t bytes = nl_size_mul(NL_MAX(list.length, 1u), sizeof(uint32_t));
-        if (places == NULL || places->size_bytes < bytes) {
-            nl_buffer_release(places);
-            places = NULL;
-            NL_GO(nl_buffer_new(eval->memory, bytes, false, &places));
-        }
-        NL_GO(add_shuffled(t, nl_list_child(&args[0], 0), list, (uint32_t *)(void *)places->data, builder));
-    }
-    status = nl_column_builder_finish(builder, out);
-done:
-    nl_buffer_release(places);
-    nl_column_builder_free(builder);
-    return status;
-}
-
-static nl_status bind_shuffle(nl_bind *bind, nl_bound_function *bound)
-{
-    int64_t *seed = NL_NEW(bind->arena, int64_t);
-    NL_TRY(take_seed(bind, 1, seed));
-    bound->state = seed;
-    bound->is_deterministic = false;
-    bound->is_nullable = bind->argument_nullable == NULL || bind->argument_nullable[0];
-    return NULL;
-}
-
 #define RANDOM(types) .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = types, \
                       .make_worker_state = nl_random_make, .free_worker_state = free
 
@@ -367,9 +242,6 @@ static const nl_function_row rows[] = {
      .doc = "A random text of so many letters and digits.", .examples = {{"randstr(5, 0)", "ceV0P"}}},
     {.name = "uniform", .group = "math", RANDOM("(any, any [, any]) -> ?"), .bind = bind_uniform, .kernel = uniform_kernel, .since = "4.0.0",
      .doc = "Random numbers of the range between two constants.", .examples = {{"uniform(10, 20, 0) > 0", "true"}}},
-    {.name = "shuffle", .group = "array", .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .is_nondeterministic = true, .signature = "(array<T> [, any]) -> array<T>",
-     .make_worker_state = make_twister, .free_worker_state = free, .bind = bind_shuffle, .kernel = shuffle_kernel, .since = "2.4.0",
-     .doc = "The elements of an array in a random order.", .examples = {{"array_sort(shuffle(array(1, 20, 3, 5)))", "[1,3,5,20]"}}},
 };
 
 NL_DEFINE_FUNCTION_GROUP(random, rows);

@@ -133,7 +133,6 @@ static const printed_call printed_calls[] = {
     {"aggregate", 3, "aggregate(\1, \1, \1, lambdafunction(namedlambdavariable(), namedlambdavariable()))", NULL},
     {"reduce", 3, "reduce(\1, \1, \1, lambdafunction(namedlambdavariable(), namedlambdavariable()))", NULL},
     {"array_sort", 1, "array_sort(\1, " DEFAULT_COMPARATOR ")", NULL},
-    {"shuffle", 2, "shuffle(\1)", NULL},
     {"sort_array", 1, "sort_array(\1, true)", NULL},
     {"str_to_map", 1, "str_to_map(\1, ,, :)", NULL},
     {"str_to_map", 2, "str_to_map(\1, \1, :)", NULL},

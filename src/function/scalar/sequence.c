@@ -129,7 +129,7 @@ static nl_status bind_sequence(nl_bind *bind, nl_bound_function *bound)
     const nl_type **types = bind->argument_types;
     bool has_step = bind->argument_count > 2;
     const nl_type *step = has_step ? types[2] : NULL;
-    const nl_type *common = nl_common_type_but_text(bind->arena, types[0], types[1], bind->confs->is_ansi);
+    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], bind->confs->is_ansi);
     if (common != NULL && common->id == NL_TYPE_NULL) common = nl_type_int();
     bool is_number = common != NULL && nl_type_is_integral(common);
     bool is_time = common != NULL && (common->id == NL_TYPE_DATE || common->id == NL_TYPE_TIMESTAMP || common->id == NL_TYPE_TIMESTAMP_NTZ);

@@ -186,20 +186,23 @@ bool nl_shell_run_statement(nl_shell *shell, nl_str statement)
     return run_sql(shell, statement);
 }
 
+static bool run_or_pass_over(nl_shell *shell, nl_str statement)
+{
+    if (nl_shell_run_statement(shell, statement)) return true;
+    return !shell->has_quit && shell->exit_status != NL_EXIT_INTERRUPTED && nl_session_get_bool(shell->session, "hive.cli.errors.ignore");
+}
+
 bool nl_shell_run_text(nl_shell *shell, nl_str text)
 {
     nl_str rest = text, statement;
-    while (nl_sql_split(&rest, &statement) != NL_SPLIT_END) {
-        if (nl_shell_run_statement(shell, statement)) continue;
-        const bool goes_on = !shell->has_quit && shell->exit_status != NL_EXIT_INTERRUPTED && nl_session_get_bool(shell->session, "hive.cli.errors.ignore");
-        if (!goes_on) return false;
-    }
+    while (nl_sql_split(&rest, &statement) != NL_SPLIT_END)
+        if (!run_or_pass_over(shell, statement)) return false;
     return true;
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-/* Standard input and pipes have no size: read until the end, within the limit of an SQL text. */
+/* Pipes have no size: read until the end, within the limit of an SQL text. */
 static bool read_stream(FILE *file, nl_builder *text)
 {
     char block[1 << 16];
@@ -209,10 +212,49 @@ static bool read_stream(FILE *file, nl_builder *text)
     return !ferror(file) && !nl_builder_failed(text);
 }
 
+static bool cannot_read(nl_shell *shell, const char *path)
+{
+    nl_shell_print_error(NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "reading"), NL_P("path", path), NL_P("problem", "it cannot be read, or is too long")));
+    return stop(shell, NL_EXIT_FAILED);
+}
+
+/* Runs the statements that are complete in *text and takes them off it. */
+static bool run_complete(nl_shell *shell, nl_builder *text)
+{
+    nl_str rest = nl_builder_str(text), statement;
+    for (;;) {
+        const nl_str before = rest;
+        if (nl_sql_split(&rest, &statement) != NL_SPLIT_STATEMENT) {
+            memmove(text->data, before.data, before.length); /* what is unfinished moves to the front */
+            text->length = before.length;
+            return true;
+        }
+        if (!run_or_pass_over(shell, statement)) return false;
+    }
+}
+
+/* Statements run as they arrive: whoever writes them may wait for an answer before it writes more. */
+static bool run_standard_input(nl_shell *shell)
+{
+    char block[1 << 16];
+    ssize_t length = 0;
+    bool is_ok = true;
+    nl_builder text;
+    nl_builder_init(&text, (size_t)NL_SQL_TEXT_BYTES_MAX * 4);
+    while (is_ok && !nl_builder_failed(&text) && ((length = read(STDIN_FILENO, block, sizeof block)) > 0 || (length < 0 && errno == EINTR))) {
+        if (length < 0) continue;
+        nl_append(&text, (nl_str){block, (size_t)length});
+        if (memchr(block, ';', (size_t)length)) is_ok = run_complete(shell, &text);
+    }
+    if (is_ok) is_ok = length < 0 || nl_builder_failed(&text) ? cannot_read(shell, "standard input") : nl_shell_run_text(shell, nl_builder_str(&text));
+    nl_builder_fini(&text);
+    return is_ok;
+}
+
 bool nl_shell_run_file(nl_shell *shell, const char *path)
 {
-    const bool is_standard_input = strcmp(path, "-") == 0;
-    FILE *file = is_standard_input ? stdin : fopen(path, "rb");
+    if (strcmp(path, "-") == 0) return run_standard_input(shell);
+    FILE *file = fopen(path, "rb");
     if (!file) {
         nl_shell_print_error(NL_RAISE(PATH_NOT_FOUND, NL_P("path", path)));
         return stop(shell, NL_EXIT_NO_FILE);
@@ -220,13 +262,8 @@ bool nl_shell_run_file(nl_shell *shell, const char *path)
     nl_builder text;
     nl_builder_init(&text, (size_t)NL_SQL_TEXT_BYTES_MAX * 4);
     bool is_ok = read_stream(file, &text);
-    if (!is_standard_input) fclose(file);
-    if (is_ok) {
-        is_ok = nl_shell_run_text(shell, nl_builder_str(&text));
-    } else {
-        nl_shell_print_error(NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "reading"), NL_P("path", path), NL_P("problem", "it cannot be read, or is too long")));
-        stop(shell, NL_EXIT_FAILED);
-    }
+    fclose(file);
+    is_ok = is_ok ? nl_shell_run_text(shell, nl_builder_str(&text)) : cannot_read(shell, path);
     nl_builder_fini(&text);
     return is_ok;
 }

@@ -92,6 +92,17 @@ def main():
         pipe.stdout.close()
         told = pipe.stderr.read().decode()
         check(pipe.wait(30) in (0, 1, 141) and "rror" not in told, ["sql", "…", "| head -1"], f"status {pipe.returncode}, {told!r}")
+        # Statements of standard input are answered as they come.
+        talk = subprocess.Popen([NILAS, "sql", "-S"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for number in range(3):
+            talk.stdin.write(f"SELECT {number}\n  + 1;\nSELECT 'rest ")
+            talk.stdin.flush()
+            check(talk.stdout.readline() == f"{number + 1}\n", ["sql", "(a pipe)"], "no answer before the end of input")
+            talk.stdin.write("of it';")
+            talk.stdin.flush()
+            check(talk.stdout.readline() == "rest of it\n", ["sql", "(a pipe)"], "a statement in two parts is lost")
+        output, _ = talk.communicate("SELECT 'last'", timeout=30)
+        check(output == "last\n" and talk.returncode == 0, ["sql", "(a pipe)"], f"status {talk.returncode}, {output!r}")
         # What a full disk does not take is an error.
         with open("/dev/full", "w") as full:
             done = subprocess.run([NILAS, "sql", "-S", "-e", "SELECT 1"], stdout=full, stderr=subprocess.PIPE, text=True)

@@ -77,7 +77,9 @@ void nl_sql_flags_print_help(void)
     }
     printf("\nConfiguration comes from $SPARK_CONF_DIR/spark-defaults.conf (or $SPARK_HOME/conf), then from options. With\n"
            "no catalog configured, `local` keeps Iceberg tables in ./warehouse.\n\n"
-           "Exit status: 0 when every statement succeeded, 1 when one failed, 2 when the command line is wrong.\n");
+           "The shell's own commands: quit; exit; source FILE; !COMMAND;\n"
+           "Exit status: 0 when every statement succeeded, 1 when one failed, 2 when the command line is wrong, 3 when the\n"
+           "file of -f is not there, 130 after Ctrl-C.\n");
 }
 
 static const flag_row *find_flag(nl_str name)

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 import spark_sql_cases
-from spark_sql_runner import RECORDS, clean_folder, prepare, seen
+from spark_sql_runner import RECORDS, clean_folder, prepare, run, seen
 
 LOGGING = """rootLogger.level = warn
 rootLogger.appenderRef.stdout.ref = console
@@ -57,7 +57,7 @@ class Recorder:
         self.stop_jvm()  # only one process may have the metastore open
         command = [self.spark_home + "/bin/spark-sql", "--driver-java-options", " ".join(self.java), *self.arguments(arguments)]
         environment = {**environment, "SPARK_HOME": self.spark_home, "SPARK_LOCAL_DIRS": self.own, "SPARK_LOCAL_IP": "127.0.0.1"}
-        return subprocess.run(command, cwd=self.folder, env=environment, input=case.get("stdin", ""), text=True, capture_output=True, timeout=600)
+        return run(command, self.folder, environment, case, 600)
 
     def start_jvm(self, environment):
         subprocess.run(["javac", "-nowarn", "-cp", self.spark_home + "/jars/*", "-d", self.own,
@@ -110,8 +110,7 @@ def main():
                 continue
             clean_folder(recorder.folder)
             arguments, environment = prepare(case, recorder.folder)
-            run = recorder.run_process if needs_process(case) else recorder.run_in_jvm
-            done = run(case, arguments, environment)
+            done = (recorder.run_process if needs_process(case) else recorder.run_in_jvm)(case, arguments, environment)
             records[case["name"]] = seen(done, recorder.folder)
             print(case["name"], done.returncode, flush=True)
             with open(RECORDS, "w") as file:

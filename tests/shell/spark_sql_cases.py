@@ -151,4 +151,29 @@ CALL local.system.rewrite_data_files(table => 'db.t', options => map('min-input-
     dict(name="table_exists", args=["-e", "CREATE NAMESPACE db; CREATE TABLE db.t (a int); CREATE TABLE IF NOT EXISTS db.t (a int); CREATE TABLE db.t (a int); SELECT 1"]),
     dict(name="many_rows", args=["-e", "SELECT id FROM range(0, 5000, 1, 1)"]),
     dict(name="one_row_text", args=["-e", "SELECT 1 UNION ALL SELECT 2 ORDER BY 1"]),
+    # ---- more of each
+    dict(name="quotes_hide_comments", args=["-e", "SELECT '--not', \"/*no*/\", 'a -- b; c' -- yes; here\n; SELECT /* a; b */ 1 /* c */; -- end; x\nSELECT 2 -- tail"]),
+    dict(name="escaped_semicolon", args=["-e", "SELECT 'a\\;b'; SELECT 2"]),
+    dict(name="unicode_escapes", args=["-S", "-e", "SELECT '\\u00e9', 'tab\\tx', 'new\\nline', '\\\\', r'\\n', 'a' 'b', '%', '\\%'"]),
+    dict(name="with_values_table", args=["-e", "WITH a AS (SELECT 1 AS x) SELECT * FROM a; VALUES (1, 'a'), (2, 'b'); CREATE TEMPORARY VIEW v AS SELECT 3; TABLE v; FROM v SELECT *; (SELECT 4)"]),
+    dict(name="describe_extended", args=["-e", """CREATE NAMESPACE db; CREATE TABLE db.t (id bigint COMMENT 'the key', d date) USING iceberg PARTITIONED BY (months(d), bucket(8, id)) COMMENT 'about t' TBLPROPERTIES ('k'='v');
+DESCRIBE EXTENDED db.t; DESCRIBE EXTENDED db.t id; SHOW PARTITIONS db.t"""]),
+    dict(name="show_various", args=["-e", """CREATE NAMESPACE db; CREATE TABLE db.t1 (a int); CREATE TABLE db.u (a int); USE db; SHOW CURRENT NAMESPACE; SHOW TABLES; SHOW TABLES LIKE 't*'; SHOW TABLES IN db LIKE 'x*';
+SHOW NAMESPACES IN local; SHOW FUNCTIONS LIKE 'abs'; SHOW TBLPROPERTIES t1 ('nope'); SHOW DATABASES LIKE 'd*'"""]),
+    dict(name="row_changes", args=["-e", """CREATE NAMESPACE db; CREATE TABLE db.t (id int, s string); INSERT INTO db.t VALUES (1, 'a'), (2, 'b'), (3, NULL);
+MERGE INTO db.t USING (SELECT 2 AS id, 'z' AS s UNION ALL SELECT 9, 'n') n ON t.id = n.id WHEN MATCHED THEN UPDATE SET s = n.s WHEN NOT MATCHED THEN INSERT *;
+SELECT * FROM db.t ORDER BY id; INSERT OVERWRITE db.t SELECT 5, 'only'; SELECT * FROM db.t; ALTER TABLE db.t CREATE TAG x; ALTER TABLE db.t RENAME COLUMN s TO r; SELECT r FROM db.t VERSION AS OF 'x'; DESCRIBE db.t"""]),
+    dict(name="error_while_rows_come", args=["-e", "SELECT 10 / (id - 5) FROM range(0, 10, 1, 1); SELECT 2"]),
+    dict(name="raise_error", args=["-e", "SELECT raise_error('my words'); SELECT 2"]),
+    dict(name="assert_true", args=["-S", "-e", "SELECT assert_true(1 = 1); SELECT assert_true(1 = 2)"]),
+    dict(name="session_variables", args=["-e", "DECLARE VARIABLE x INT DEFAULT 5; SELECT x; SET VAR x = x + 1; SELECT x; DROP TEMPORARY VARIABLE x; SELECT x"]),
+    dict(name="cached_tables", args=["-e", "CREATE TEMPORARY VIEW v AS SELECT 1 AS a; CACHE TABLE v; SELECT * FROM v; UNCACHE TABLE v; CLEAR CACHE; CACHE LAZY TABLE w AS SELECT 2; SELECT * FROM w"]),
+    dict(name="odd_headers", args=["--conf", "spark.sql.cli.print.header=true", "-e", "SELECT 1, 1 + 1, 'a', count(*), sum(2) AS `a.b`, array(1)[0], struct(1).col1 FROM range(1); SELECT 1 AS a, 2 AS a; SHOW TABLES; SET x=1"]),
+    dict(name="spaces_in_cells", args=["-S", "-e", "SELECT '', ' ', '  a  ', NULL, ''; SELECT concat('a', char(0), 'b'), '\r', 'x\r\ny'"]),
+    dict(name="more_numbers", args=["-S", "-e", """SELECT -0.0D, 1e300, 1.0E-300D, 0.1F, 16777217F, 1e7, 1e-3, 123456789.0D, 0.001D, 1234567.0F, 12345678.0F, cast('-0.0' AS float), 0.00BD, -1.50, cast(0 AS decimal(38,18)), 9223372036854775807, -128Y"""]),
+    dict(name="more_times", args=["-S", "-e", """SELECT DATE '1582-10-15', DATE '0001-01-01', TIMESTAMP '1883-11-18 12:00:00', TIMESTAMP '2024-03-31 01:30:00.000001', TIMESTAMP '2024-01-01 00:00:00.100', TIMESTAMP_NTZ '1969-12-31 23:59:59.999999';
+SELECT INTERVAL '0' DAY, INTERVAL '-1 02' DAY TO HOUR, INTERVAL '0-0' YEAR TO MONTH, INTERVAL '10' SECOND, INTERVAL '1.000001' SECOND, -INTERVAL '3' YEAR, make_interval(0), make_interval(1, 2, 0, 0, 0, 0, 0.5), array(make_interval(0,0,0,1)), map('a', INTERVAL '1' MONTH)"""]),
+    dict(name="more_nested", args=["-S", "-e", """SELECT array(), map(), array(NULL), array(array()), named_struct('a', NULL), array(named_struct('x', 1, 'y', array('p', 'q'))), map('k', NULL, 'l', named_struct('z', DATE '2024-01-01'));
+SELECT array(X'00FF'), map(X'41', 1), named_struct('b', X'4243'), array(1.10, NULL, 2), array(true, false), map(1.5, 'x'), map(DATE '2024-01-01', TIMESTAMP '2024-01-01 00:00:00'), struct('a"b', 'c\\d', 'e\nf', '/')"""]),
+    dict(name="use_and_qualified", args=["-e", "CREATE NAMESPACE a; CREATE NAMESPACE a.b; USE a.b; SELECT current_database(), current_catalog(), current_schema(); USE local; SELECT current_database(); USE nope.nope"]),
 ]

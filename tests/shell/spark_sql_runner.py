@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import subprocess
 
 import spark_sql_cases
 
@@ -27,6 +28,13 @@ def prepare(case, folder):
     environment |= {key: os.environ[key] for key in PASSED_ON if key in os.environ}
     environment |= {key: value.replace("@DIR@", folder) for key, value in case.get("env", {}).items()}
     return arguments, environment
+
+
+def run(command, folder, environment, case, timeout):
+    """Bytes are compared: nothing may change the ends of lines."""
+    done = subprocess.run(command, cwd=folder, env=environment, input=case.get("stdin", "").encode(), capture_output=True, timeout=timeout)
+    done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return done
 
 
 def clean(text, folder):

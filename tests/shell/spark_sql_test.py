@@ -9,12 +9,11 @@ the first line of an error. A case that differs on purpose says so in the case (
 import difflib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 import spark_sql_cases
-from spark_sql_runner import RECORDS, clean_folder, prepare, seen
+from spark_sql_runner import RECORDS, clean_folder, prepare, run, seen
 
 
 def told(lines):
@@ -50,8 +49,7 @@ def main():
             count += 1
             clean_folder(folder)
             arguments, environment = prepare(case, folder)
-            done = subprocess.run([nilas, "sql", *arguments], cwd=folder, env=environment, input=case.get("stdin", ""), text=True,
-                                  capture_output=True, timeout=60)
+            done = run([nilas, "sql", *arguments], folder, environment, case, 60)
             got = seen(done, folder)
             errors, got["stderr"] = got["stderr"], told(got["stderr"])
             expected = expected_of(case, records[name])

@@ -171,7 +171,7 @@ nl_status nl_write_rows(nl_command *command, const nl_write_table *target, const
 static void complete_operation(nl_command *command, const nl_write_table *target, const nl_written_files *files, nl_operation *operation)
 {
     nl_data_file *added = NL_NEW_ARRAY(command->arena, nl_data_file, files->data_file_count + files->delete_file_count);
-    memcpy(added, files->data_files, files->data_file_count * sizeof(*added));
+    if (files->data_file_count > 0) memcpy(added, files->data_files, files->data_file_count * sizeof(*added));
     if (files->delete_file_count > 0) memcpy(added + files->data_file_count, files->delete_files, files->delete_file_count * sizeof(*added));
     operation->added_files = added;
     operation->added_count = files->data_file_count + files->delete_file_count;

@@ -148,7 +148,7 @@ static bool sum_flat(const nl_vector *arg, nl_selection selection, exact_sum *st
             low += (uint32_t)value;
             high += value >> 32;
         }
-        state->has_overflow |= __builtin_add_overflow(state->sum, ((nl_int128)high << 32) + low, &state->sum);
+        state->has_overflow |= __builtin_add_overflow(state->sum, (nl_int128)high * ((nl_int128)1 << 32) + low, &state->sum);
     } else {
         return false;
     }

@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -29,6 +30,11 @@ def seconds_of(run):
     return time.perf_counter() - begin
 
 
+def cpu_seconds(who):
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
 class Nilas:
     """A process per call; the times are those that it prints, as spark-sql does, so that start and exit are not in them."""
     name = "nilas"
@@ -44,7 +50,10 @@ class Nilas:
 
     def query(self, sql):
         """In a session that has run the query already, as the peers have."""
-        return min(self.run("USE tpch", sql, sql)[1:])
+        begin = cpu_seconds(resource.RUSAGE_CHILDREN)
+        times = self.run("USE tpch", sql, sql)[1:]
+        self.cpu = (cpu_seconds(resource.RUSAGE_CHILDREN) - begin) / 2  # start and exit are in it
+        return min(times)
 
     def statement(self, sql):
         return self.run(sql)[-1]
@@ -60,7 +69,10 @@ class Duck:
             self.database.execute(f"CREATE VIEW {table} AS SELECT * FROM iceberg_scan('{folder}/warehouse/tpch/{table}')")
 
     def query(self, sql):
-        return seconds_of(lambda: self.database.execute(sql).fetchall())
+        begin = cpu_seconds(resource.RUSAGE_SELF)
+        seconds = seconds_of(lambda: self.database.execute(sql).fetchall())
+        self.cpu = cpu_seconds(resource.RUSAGE_SELF) - begin
+        return seconds
 
 
 class Spark:
@@ -131,15 +143,24 @@ def startup(o):
 def queries(o):
     engines = [Nilas(o.nilas, o.folder), Duck(o.folder)] + ([o.spark] if o.spark else [])
     rows, totals = [], {e.name: 0.0 for e in engines}
+    cpu_rows, cpu_totals = [], {e.name: 0.0 for e in engines[:2]}
     for number in o.queries:
-        sql, times = tpch.query(number, o.scale), {}
+        sql, times, cpu = tpch.query(number, o.scale), {}, {}
         for _ in range(o.rounds):  # interleaved, so that a busy moment meets all
             for engine in engines:
                 times[engine.name] = min(times.get(engine.name, math.inf), engine.query(sql))
+                if engine.name in cpu_totals:
+                    cpu[engine.name] = min(cpu.get(engine.name, math.inf), engine.cpu)
         rows.append((f"q{number:02}", times))
+        cpu_rows.append((f"q{number:02}", cpu))
+        for name, seconds in cpu.items():
+            cpu_totals[name] += seconds
+        print(f"q{number:02}", times, cpu, file=sys.stderr, flush=True)
         for name, seconds in times.items():
             totals[name] += seconds
     rows.append(("total", totals))
+    cpu_rows.append(("total", cpu_totals))
+    table(f"TPC-H, scale {o.scale}: processor time, all threads", [e.name for e in engines[:2]], cpu_rows)
     table(f"TPC-H, scale {o.scale}, best of {o.rounds}", [e.name for e in engines], rows)
     for peer in engines[1:]:
         logs = [math.log(times[peer.name] / times["nilas"]) for _, times in rows[:-1]]

@@ -242,6 +242,7 @@ static nl_status find_rounds(nl_group_table *table, const nl_vector *keys, uint3
         const nl_row_column *column = &table->layout->columns[0];                                                   \
         const uint64_t *directory = directory_of(table);                                                            \
         uint64_t mask = table->mask;                                                                                \
+        T last = 0;                                                                                                 \
         for (uint32_t i = 0; i < count; i++) {                                                                      \
             uint32_t batch_row = table->batch_rows[i];                                                              \
             if (i + PREFETCH_SLOTS < count)                                                                         \
@@ -250,6 +251,11 @@ static nl_status find_rounds(nl_group_table *table, const nl_vector *keys, uint3
                 __builtin_prefetch(address_of(directory[table->hashes[table->batch_rows[i + PREFETCH_ROWS]] & mask])); \
             uint64_t hash = table->hashes[batch_row];                                                               \
             T value = values[batch_row];                                                                            \
+            if (i > 0 && value == last) { /* rows of one key often follow each other */                             \
+                table->rows[i] = table->rows[i - 1];                                                                \
+                continue;                                                                                           \
+            }                                                                                                       \
+            last = value;                                                                                           \
             for (uint64_t slot = hash & mask;; slot = (slot + 1) & mask) {                                          \
                 uint8_t *row = address_of(directory[slot]);                                                         \
                 if (!row) {                                                                                         \

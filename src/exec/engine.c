@@ -16,7 +16,7 @@ void nl_exec_init(nl_exec *exec, nl_query *query, nl_exec *parent)
     exec->worker_count = query->pool ? NL_MAX(nl_pool_thread_count(query->pool), 1u) : 1;
     exec->ctes = parent ? parent->ctes : &exec->own_ctes;
     exec->held = parent ? parent->held : &exec->own_held;
-    exec->filters = parent ? parent->filters : &exec->own_filters;
+    exec->filters = &exec->own_filters; /* never the parent's: notes and what they point to end with this exec */
 }
 
 void nl_exec_fini(nl_exec *exec)

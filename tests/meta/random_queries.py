@@ -10,21 +10,21 @@ import random
 
 VIEWS = """
 CREATE OR REPLACE TEMPORARY VIEW a AS SELECT * FROM VALUES
-  (1, 10L, 1.5D, 1.25BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', true),
-  (2, -10L, -0.0D, -1.25BD, '', DATE '1969-12-31', TIMESTAMP '1969-12-31 23:59:59.999999', false),
-  (2, 10L, double('NaN'), 0.00BD, 'X', DATE '2024-03-31', TIMESTAMP '2024-03-31 02:30:00', NULL),
-  (NULL, 9223372036854775807L, double('Infinity'), 99.99BD, 'äé', NULL, NULL, true),
-  (2147483647, NULL, NULL, NULL, NULL, DATE '0001-01-01', TIMESTAMP '1900-01-01 00:00:00', false),
-  (-2147483648, -9223372036854775808L, double('-Infinity'), -99.99BD, ' pad', DATE '9999-12-31', TIMESTAMP '2999-06-15 01:02:03.000004', true),
-  (0, 0L, 0.0D, 0.01BD, 'abc', DATE '2024-01-01', TIMESTAMP '2024-01-01 00:00:00', NULL),
-  (1, 3L, 2.5D, 7.50BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', false)
-  AS t(i, l, d, n, s, dt, ts, b);
+  (1, 10L, 1.5D, 1.25BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', true, array(1, NULL, 3), map('k', 1, 'x', NULL)),
+  (2, -10L, -0.0D, -1.25BD, '', DATE '1969-12-31', TIMESTAMP '1969-12-31 23:59:59.999999', false, array(), map()),
+  (2, 10L, double('NaN'), 0.00BD, 'X', DATE '2024-03-31', TIMESTAMP '2024-03-31 02:30:00', NULL, array(2, 2, 7), map('', 2147483647)),
+  (NULL, 9223372036854775807L, double('Infinity'), 99.99BD, 'äé', NULL, NULL, true, NULL, NULL),
+  (2147483647, NULL, NULL, NULL, NULL, DATE '0001-01-01', TIMESTAMP '1900-01-01 00:00:00', false, array(NULL), map('abc', 5)),
+  (-2147483648, -9223372036854775808L, double('-Infinity'), -99.99BD, ' pad', DATE '9999-12-31', TIMESTAMP '2999-06-15 01:02:03.000004', true, array(-1, 0), NULL),
+  (0, 0L, 0.0D, 0.01BD, 'abc', DATE '2024-01-01', TIMESTAMP '2024-01-01 00:00:00', NULL, NULL, map('x', 1, 'y', 2, 'z', 3)),
+  (1, 3L, 2.5D, 7.50BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', false, array(1, 2, 3, 4, 5), map('k', 1))
+  AS t(i, l, d, n, s, dt, ts, b, arr, m);
 CREATE OR REPLACE TEMPORARY VIEW c AS SELECT * FROM VALUES
   (1, 'x', array(1, 2, NULL), map('k', 1)), (2, 'X', array(), map()), (3, NULL, NULL, NULL), (NULL, 'abc', array(5), map('k', NULL, 'z', 9)),
   (2, '', array(2, 2), map('x', 2)) AS t(i, s, arr, m);
 """
 COLUMNS = {"int": ["i"], "bigint": ["l"], "double": ["d"], "decimal": ["n"], "string": ["s"], "date": ["dt"],
-           "timestamp": ["ts"], "boolean": ["b"]}
+           "timestamp": ["ts"], "boolean": ["b"], "ints": ["arr"], "counts": ["m"]}
 LITERALS = {
     "int": ["0", "1", "-1", "7", "NULL", "CAST(NULL AS INT)"],
     "bigint": ["0L", "3L", "-5L", "CAST(NULL AS BIGINT)"],
@@ -34,9 +34,20 @@ LITERALS = {
     "date": ["DATE '2024-02-29'", "DATE '1970-01-01'", "CAST(NULL AS DATE)"],
     "timestamp": ["TIMESTAMP '2024-02-29 12:30:00'", "TIMESTAMP '1970-01-01 00:00:00.000001'", "CAST(NULL AS TIMESTAMP)"],
     "boolean": ["true", "false", "CAST(NULL AS BOOLEAN)"],
+    "ints": ["array(3, 1, 2)", "CAST(array() AS ARRAY<INT>)", "CAST(NULL AS ARRAY<INT>)"],
+    "counts": ["map('x', 7)", "CAST(map() AS MAP<STRING, INT>)", "CAST(NULL AS MAP<STRING, INT>)"],
 }
 FUNCTIONS = {
-    "int": ["({int} + {int})", "({int} - {int})", "({int} * 3)", "({int} % 5)", "abs({int})", "length({string})",
+    "ints": ["array({int}, {int})", "sort_array({ints})", "array_distinct({ints})", "concat({ints}, {ints})", "reverse({ints})", "slice({ints}, 1, 2)",
+             "transform({ints}, x -> x % 3)", "filter({ints}, x -> x > {int})", "array_union({ints}, {ints})", "array_intersect({ints}, {ints})",
+             "array_except({ints}, {ints})", "array_remove({ints}, {int})", "array_compact({ints})", "array_append({ints}, {int})", "array_repeat({int}, 2)",
+             "coalesce({ints}, {ints})", "if({boolean}, {ints}, {ints})", "map_values({counts})", "flatten(array({ints}, {ints}))", "array_sort({ints})",
+             "zip_with({ints}, {ints}, (x, y) -> coalesce(x, y))", "sequence(1, abs({int} % 4) + 1)", "array_insert({ints}, 2, {int})", "array_prepend({ints}, {int})"],
+    "counts": ["map({string}, {int})", "map_filter({counts}, (k, v) -> v > 1)", "transform_values({counts}, (k, v) -> v % 5)", "coalesce({counts}, {counts})",
+               "map_from_arrays(array('p', 'q'), array({int}, {int}))", "if({boolean}, {counts}, {counts})", "str_to_map('a:1,b:2') IS NULL AND false OR {boolean}"][:6],
+    "int": ["size({ints})", "element_at({counts}, 'x')", "{counts}['k']", "try_element_at({ints}, 2)", "get({ints}, 0)", "array_max({ints})", "array_min({ints})",
+            "cardinality({counts})", "aggregate({ints}, 0, (acc, x) -> acc + coalesce(x % 10, 0))", "array_position({ints}, {int})", "named_struct('a', {int}).a",
+            "({int} + {int})", "({int} - {int})", "({int} * 3)", "({int} % 5)", "abs({int})", "length({string})",
             "year({date})", "month({timestamp})", "dayofweek({date})", "datediff({date}, {date})", "instr({string}, {string})",
             "hour({timestamp})", "coalesce({int}, {int})", "nullif({int}, {int})", "if({boolean}, {int}, {int})",
             "CASE WHEN {boolean} THEN {int} WHEN {boolean} THEN {int} END", "try_add({int}, {int})", "ascii({string})",
@@ -52,7 +63,8 @@ FUNCTIONS = {
     "decimal": ["({decimal} + {decimal})", "({decimal} * {decimal})", "({decimal} - {int})", "try_divide({decimal}, {decimal})", "round({decimal}, 1)",
                 "CAST({int} AS DECIMAL(12,2))", "abs({decimal})", "({decimal} % 3)", "coalesce({decimal}, {decimal})", "if({boolean}, {decimal}, {int})",
                 "greatest({decimal}, {int})", "CAST({decimal} AS DECIMAL(20,6))", "bround({decimal}, 1)"],
-    "string": ["upper({string})", "lower({string})", "concat({string}, {string})", "({string} || {string})", "trim({string})", "substring({string}, 2, 2)",
+    "string": ["array_join({ints}, ',', '?')", "to_json({ints})", "to_json(struct({int} AS p, {string} AS q))", "CAST({ints} AS STRING)", "CAST({counts} AS STRING)", "array_join(map_keys({counts}), '/')", "date_format({date}, 'E d MMM y')", "to_json({counts})",
+               "upper({string})", "lower({string})", "concat({string}, {string})", "({string} || {string})", "trim({string})", "substring({string}, 2, 2)",
                "substr({string}, -2)", "CAST({int} AS STRING)", "CAST({double} AS STRING)", "CAST({decimal} AS STRING)", "CAST({date} AS STRING)",
                "CAST({timestamp} AS STRING)", "replace({string}, 'x', 'yy')", "reverse({string})", "lpad({string}, 5, '*')", "rpad({string}, 3, 'ab')",
                "repeat({string}, 2)", "left({string}, 2)", "right({string}, 2)", "initcap({string})", "translate({string}, 'abx', '12')",
@@ -64,7 +76,9 @@ FUNCTIONS = {
              "CAST({timestamp} AS DATE)", "coalesce({date}, {date})", "greatest({date}, {date})", "next_day({date}, 'MON')", "({date} + INTERVAL '1' MONTH)"],
     "timestamp": ["({timestamp} + INTERVAL '1' DAY)", "({timestamp} - INTERVAL '90' MINUTE)", "date_trunc('HOUR', {timestamp})", "CAST({date} AS TIMESTAMP)",
                   "coalesce({timestamp}, {timestamp})", "timestamp_seconds({int})", "date_trunc('WEEK', {timestamp})"],
-    "boolean": ["({int} > {int})", "({int} = {bigint})", "({double} <= {double})", "({string} = {string})", "({string} < {string})", "({date} >= {date})",
+    "boolean": ["array_contains({ints}, {int})", "exists({ints}, x -> x > {int})", "forall({ints}, x -> x > 0)", "arrays_overlap({ints}, {ints})",
+                "map_contains_key({counts}, {string})", "({ints} = {ints})", "({ints} < {ints})", "(struct({int}, {string}) = struct({int}, {string}))",
+                "({int} > {int})", "({int} = {bigint})", "({double} <= {double})", "({string} = {string})", "({string} < {string})", "({date} >= {date})",
                 "({timestamp} <> {timestamp})", "({boolean} AND {boolean})", "({boolean} OR {boolean})", "(NOT {boolean})", "({int} IS NULL)",
                 "({string} IS NOT NULL)", "({int} <=> {int})", "({int} IN (1, 2, {int}))", "({int} NOT IN (3, {int}))", "({decimal} BETWEEN {decimal} AND {decimal})",
                 "({string} LIKE '%x%')", "({string} LIKE {string})", "({string} RLIKE '^[a-z]+$')", "isnan({double})", "({double} = {double})", "startswith({string}, 'x')",
@@ -114,7 +128,7 @@ class Generator:
         return f"SELECT {items} FROM a{self.where()}"
 
     def grouped(self):
-        keys = [self.any(2) for _ in range(self.random.randint(0, 2))]
+        keys = [self.expression(self.random.choice([kind for kind in TYPES if kind != 'counts']), 2) for _ in range(self.random.randint(0, 2))]
         aggregates = ", ".join(f"{self.fill(self.random.choice(AGGREGATES), 1)} AS v{k}" for k in range(self.random.randint(1, 3)))
         if not keys:
             return f"SELECT {aggregates} FROM a{self.where()}"
@@ -136,7 +150,7 @@ class Generator:
         return f"SELECT a.i, a.l, a.s{right} FROM a {kind} c{on}{where}"
 
     def set_operation(self):
-        kinds = self.random.choices(TYPES, k=2)
+        kinds = self.random.choices([kind for kind in TYPES if kind != 'counts'], k=2)
         sides = ["SELECT " + ", ".join(f"{self.expression(kind, 2)} AS c{at}" for at, kind in enumerate(kinds)) + f" FROM a{self.where()}" for _ in range(2)]
         operator = self.random.choice(["UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL", "MINUS"])
         return f"{sides[0]} {operator} {sides[1]}"

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from random_queries import Generator, VIEWS  # noqa: E402
 
-A = "i INT, l BIGINT, d DOUBLE, n DECIMAL(4,2), s STRING, dt DATE, ts TIMESTAMP, b BOOLEAN"
+A = "i INT, l BIGINT, d DOUBLE, n DECIMAL(4,2), s STRING, dt DATE, ts TIMESTAMP, b BOOLEAN, arr ARRAY<INT>, m MAP<STRING, INT>"
 C = "i INT, s STRING, arr ARRAY<INT>, m MAP<STRING, INT>"
 MOR = "'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read', 'write.merge.mode'='merge-on-read'"
 
@@ -61,12 +61,12 @@ def layouts():
         "parts": layout("parts", "PARTITIONED BY (s, truncate(3, i))", "PARTITIONED BY (bucket(2, i))", "'format-version'='2'", 2),
         "times": layout("times", "PARTITIONED BY (years(dt), b)", "PARTITIONED BY (s)", "'format-version'='2', 'write.metadata.metrics.default'='counts'", 3),
         "deleted": layout("deleted", "PARTITIONED BY (b)", "", "'format-version'='2', " + MOR, 3, """
-            INSERT INTO a SELECT i, l, d, n, 'gone', dt, ts, b FROM a; DELETE FROM a WHERE s = 'gone'; UPDATE a SET l = l WHERE i > 0;
+            INSERT INTO a SELECT i, l, d, n, 'gone', dt, ts, b, arr, m FROM a; DELETE FROM a WHERE s = 'gone'; UPDATE a SET l = l WHERE i > 0;
             INSERT INTO c SELECT i, 'gone', arr, m FROM c; DELETE FROM c WHERE s = 'gone'"""),
         "evolved": layout("evolved", "", "", "'format-version'='2'", 2, """
             ALTER TABLE a ADD COLUMN added INT FIRST; ALTER TABLE a DROP COLUMN added; ALTER TABLE a RENAME COLUMN i TO old; ALTER TABLE a RENAME COLUMN old TO i;
             ALTER TABLE a ADD PARTITION FIELD days(ts); INSERT INTO a SELECT * FROM a WHERE i = 1; DELETE FROM a WHERE i = 1;
-            INSERT INTO a VALUES (1, 10L, 1.5D, 1.25BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', true), (1, 3L, 2.5D, 7.50BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', false)"""),
+            INSERT INTO a VALUES (1, 10L, 1.5D, 1.25BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', true, array(1, NULL, 3), map('k', 1, 'x', NULL)), (1, 3L, 2.5D, 7.50BD, 'x', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:00', false, array(1, 2, 3, 4, 5), map('k', 1))"""),
     }
 
 

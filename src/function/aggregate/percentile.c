@@ -45,11 +45,12 @@ static counted_value *find_value(const percentile_state *s, nl_int128 value)
     return &slots[at];
 }
 
-/* Three quarters full at most. */
-static nl_status grow(percentile_state *s, nl_memory *memory)
+/* Room for `more` values in a table that is three quarters full at most. */
+static nl_status grow(percentile_state *s, nl_memory *memory, uint64_t more)
 {
-    if ((s->used + 1) * 4 <= s->slot_count * 3) return NULL;
+    if ((s->used + more) * 4 <= s->slot_count * 3) return NULL;
     percentile_state larger = {.slot_count = s->slot_count ? s->slot_count * 2 : 8, .used = s->used};
+    while ((s->used + more) * 4 > larger.slot_count * 3) larger.slot_count *= 2;
     size_t bytes = nl_size_mul(larger.slot_count, sizeof(counted_value));
     NL_TRY(nl_agg_bytes_reserve(&larger.slots, memory, bytes));
     memset(larger.slots.data, 0, bytes);
@@ -63,7 +64,7 @@ static nl_status grow(percentile_state *s, nl_memory *memory)
 
 static nl_status add_value(percentile_state *s, nl_memory *memory, nl_int128 value, int64_t count)
 {
-    NL_TRY(grow(s, memory));
+    NL_TRY(grow(s, memory, 1));
     counted_value *slot = find_value(s, value);
     s->used += slot->count == 0;
     slot->value = value;
@@ -131,6 +132,9 @@ static nl_status percentile_encode(const nl_bound_function *function, nl_eval *e
 static nl_status percentile_merge_one(const nl_bound_function *function, nl_eval *eval, void *state, nl_str partial)
 {
     (void)function;
+    /* The entries come in the order of their hashes: in a table that grows on the way they would crowd its first slots,
+     * and every insertion walk the crowd. */
+    NL_TRY(grow(state, eval->memory, partial.length / sizeof(counted_value)));
     for (size_t at = 0; at + sizeof(counted_value) <= partial.length; at += sizeof(counted_value)) {
         counted_value entry;
         memcpy(&entry, partial.data + at, sizeof entry);

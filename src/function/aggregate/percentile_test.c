@@ -35,9 +35,35 @@ static void test_percentages_and_types_are_checked(void **state)
     run_aggregates(cases, NL_COUNT(cases));
 }
 
+/* Two large parts share no value: merging them must not walk from crowd to crowd (it took minutes, now milliseconds). */
+static void test_large_parts_merge_in_linear_time(void **state)
+{
+    (void)state;
+    enum { ROWS = 200000 };
+    const nl_type *types[] = {nl_type_bigint()};
+    const nl_bound_function *bound = NULL;
+    expect_success(test_bind("median", types, 1, NULL, &bound));
+    nl_eval eval = {.confs = &test_confs, .memory = test_memory};
+    int64_t *values = NL_NEW_ARRAY(test_arena, int64_t, ROWS);
+    void *parts[2] = {new_state(bound), new_state(bound)};
+    for (int64_t p = 0; p < 2; p++) {
+        for (int64_t i = 0; i < ROWS; i++) values[i] = 2 * i + p;
+        nl_vector arg = {.type = nl_type_bigint(), .encoding = NL_FLAT, .length = ROWS, .values = values};
+        expect_success(bound->aggregate->update_one(bound, &eval, &arg, NL_ALL_ROWS(ROWS), parts[p]));
+    }
+    nl_vector partial = {0};
+    expect_success(bound->aggregate->to_partial(bound, &eval, &parts[1], 1, &partial));
+    expect_success(bound->aggregate->merge_partial(bound, &eval, &partial, NL_ALL_ROWS(1), &parts[0]));
+    assert_string_equal(finish_one(bound, &eval, parts[0]), "199999.5");
+    nl_vector_fini(&partial);
+    end_state(bound, &eval, parts[0]);
+    end_state(bound, &eval, parts[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_percentiles_fall_between_values),
-                                       cmocka_unit_test(test_percentages_and_types_are_checked)};
+                                       cmocka_unit_test(test_percentages_and_types_are_checked),
+                                       cmocka_unit_test(test_large_parts_merge_in_linear_time)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -5,7 +5,6 @@
  */
 #include "function/groups.h"
 #include "function/list.h"
-#include "function/scalar/collection_bind.h"
 
 #define ELEMENTS_MAX     2147483632ll        /* Java's arrays */
 #define MICROS_PER_MONTH (28ll * NL_MICROS_PER_DAY) /* as Spark reckons with when it checks the bounds */

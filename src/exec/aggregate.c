@@ -629,12 +629,23 @@ static nl_status add_pipelines(nl_aggregate *aggregate, nl_pipeline *input)
     return NULL;
 }
 
+/* first, last, collect_list … over sorted rows: what they give depends on the order, so one worker takes it as it comes. */
+static bool depends_on_order(const nl_logical *node)
+{
+    bool depends = false;
+    for (uint32_t c = 0; c < node->aggregate.aggregate_count; c++) depends = depends || !node->aggregate.aggregates[c]->call->is_deterministic;
+    const nl_logical *input = node->children[0];
+    while (input->kind == NL_PLAN_PROJECT || input->kind == NL_PLAN_FILTER || input->kind == NL_PLAN_ALIAS) input = input->children[0];
+    return depends && input->kind == NL_PLAN_SORT && input->sort.is_global;
+}
+
 nl_status nl_build_aggregate(nl_exec *exec, const nl_logical *node, nl_pipeline **out)
 {
     nl_pipeline *input = NULL;
     nl_aggregate *aggregate = new_aggregate(exec, node);
     plan_state plan = {.aggregate = aggregate};
     NL_TRY(nl_build(exec, node->children[0], &input));
+    input->is_serial = input->is_serial || depends_on_order(node);
     aggregate->has_sets = node->aggregate.grouping_sets != NULL;
     aggregate->key_count = node->aggregate.key_count;
     aggregate->table_keys = aggregate->key_count + aggregate->has_sets;

@@ -103,6 +103,9 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     nl_sql_function found = {0};
     if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
     if (found.function) return nl_analyze_sql_table_function(scope, relation, &found, parts, count, plan);
+    static const char *const missing[] = {"collations", "variant_explode", "variant_explode_outer"};
+    for (size_t i = 0; i < NL_COUNT(missing); i++)
+        if (count == 1 && nl_str_is_nocase(name, missing[i])) return nl_raise_unknown_function(scope, name);
     return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
 }
 

@@ -74,6 +74,20 @@ static void test_equality_is_structural(void **state)
     assert_false(nl_expr_equal(nl_expr_is_null(arena, flag(1), false), nl_expr_is_null(arena, flag(1), true)));
 }
 
+static void test_what_commutes_is_the_same(void **state)
+{
+    (void)state;
+    const nl_expr *both = nl_expr_and(arena, flag(1), flag(2));
+    const nl_expr *other = nl_expr_and(arena, flag(2), flag(1));
+    assert_false(nl_expr_equal(both, other));
+    assert_true(nl_expr_same(both, other));
+    assert_true(nl_expr_same(nl_expr_or(arena, both, flag(3)), nl_expr_or(arena, flag(3), other)));
+    assert_false(nl_expr_same(both, nl_expr_or(arena, flag(2), flag(1))));
+    assert_false(nl_expr_same(both, nl_expr_and(arena, flag(1), flag(1)))); /* each operand has a partner of its own */
+    const nl_expr *const ab[] = {flag(1), flag(2)}, *const ba[] = {flag(2), flag(1)};
+    assert_false(nl_expr_same(nl_expr_coalesce(arena, ab, 2), nl_expr_coalesce(arena, ba, 2)));
+}
+
 static nl_status rename_column(void *context, nl_arena *where, const nl_expr *expr, const nl_expr **result)
 {
     *result = expr;
@@ -133,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conjunctions_are_flat),
         cmocka_unit_test(test_equality_is_structural),
+        cmocka_unit_test(test_what_commutes_is_the_same),
         cmocka_unit_test(test_rewrites_share_what_does_not_change),
         cmocka_unit_test(test_casts_that_change_nothing_are_not_made),
         cmocka_unit_test(test_columns_are_found_once),

@@ -325,6 +325,24 @@ static nl_status date_trunc_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
+static nl_status no_unit_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)selection;
+    return nl_vector_new_null(out, function->result_type, length, eval->memory);
+}
+
+/* A constant that is no unit gives NULL before the time is looked at. */
+static nl_status bind_trunc(nl_bind *bind, nl_bound_function *bound)
+{
+    uint32_t unit = bind->row->name[0] == 'd' ? 0 : 1; /* date_trunc(unit, time), trunc(date, unit) */
+    const nl_value *name = bind->constants[unit];
+    const nl_value *time = bind->given_constants != NULL ? bind->given_constants[1 - unit] : NULL;
+    if (name == NULL || name->is_null || find_unit(name->text) != TRUNC_NONE) return NULL;
+    bound->kernel = no_unit_kernel;
+    if (time != NULL) bind->argument_types[1 - unit] = time->type;
+    return NULL;
+}
+
 #define PART_ROW(types)                                                                                          \
     .kind = NL_FUNCTION_SCALAR, .group = "datetime", .signature = types, .nulls = NL_NULL_IN_NULL_OUT,         \
     .keeps_non_null = true, .bind = bind_part, .kernel = part_kernel
@@ -348,10 +366,10 @@ static const nl_function_row rows[] = {
      .bind = bind_extract, .since = "3.0.0", .doc = "A part of a date, a time or an interval: YEAR, MONTH, DAY, HOUR, SECOND …",
      .examples = {{"extract(YEAR FROM TIMESTAMP '2019-08-12 01:00:00.123456')", "2019"},
                   {"date_part('SECONDS', timestamp'2019-10-01 00:00:01.000001')", "1.000001"}}},
-    {.name = "trunc", DATETIME, .signature = "(date, string) -> date", .kernel = trunc_kernel, .since = "1.5.0",
+    {.name = "trunc", DATETIME, .signature = "(date, string) -> date", .bind = bind_trunc, .kernel = trunc_kernel, .since = "1.5.0",
      .doc = "The first day of the date's year, quarter, month or week; NULL for another unit.",
      .examples = {{"trunc('2019-08-04', 'week')", "2019-07-29"}, {"trunc('2009-02-12', 'MM')", "2009-02-01"}}},
-    {.name = "date_trunc", DATETIME, .signature = "(string, timestamp) -> timestamp", .kernel = date_trunc_kernel, .since = "2.3.0",
+    {.name = "date_trunc", DATETIME, .signature = "(string, timestamp) -> timestamp", .bind = bind_trunc, .kernel = date_trunc_kernel, .since = "2.3.0",
      .doc = "The time cut to its year, quarter, month, week, day, hour, minute, second, millisecond or microsecond.",
      .examples = {{"date_trunc('HOUR', '2015-03-05T09:32:05.359')", "2015-03-05 09:00:00"}}},
 };

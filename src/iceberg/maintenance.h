@@ -62,3 +62,6 @@ NL_MUST_USE nl_status nl_plan_rewrite(const nl_scan_plan *plan, const nl_table_m
  * is the delete file. predicate (of the table's rows, or NULL) chooses by partition. */
 NL_MUST_USE nl_status nl_plan_delete_rewrite(nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot, const nl_predicate *predicate,
                                              const nl_rewrite_options *options, nl_arena *arena, nl_rewrite_group **groups, uint32_t *group_count);
+
+/* Removes delete files that no data file of the current snapshot needs; a commit of its own when there are any. */
+NL_MUST_USE nl_status nl_remove_dangling_deletes(nl_iceberg_table *table, uint32_t *removed_count);

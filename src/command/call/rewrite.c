@@ -18,6 +18,7 @@ typedef struct rewrite {
     bool is_partial;
     int64_t commits_max;
     bool keeps_sequence_number;
+    bool removes_dangling;
     bool is_sorted;
     const nl_sort_order *order;   /* NULL: by zorder */
     const nl_list *zorder;        /* field ids */
@@ -71,6 +72,7 @@ static nl_status prepare_options(rewrite *self)
     self->is_partial = settings.is_partial;
     self->commits_max = settings.commits_max;
     self->keeps_sequence_number = settings.keeps_sequence_number;
+    self->removes_dangling = settings.removes_dangling;
     return NULL;
 }
 
@@ -293,5 +295,10 @@ nl_status nl_call_rewrite_data_files(nl_call *call)
     if (status) discard_done(&self);
     nl_scan_plan_release(self.plan);
     if (status) return status;
+    if (self.removes_dangling && group_count > 0) {
+        uint32_t removed_count = 0;
+        NL_TRY_NOTE(nl_remove_dangling_deletes(call->table, &removed_count), "the files are rewritten; dangling delete files were not removed");
+        self.vectors += removed_count;
+    }
     return nl_call_numbers(call, (const int64_t[]){self.rewritten, self.added, self.bytes, 0, self.vectors});
 }

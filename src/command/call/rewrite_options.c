@@ -138,7 +138,6 @@ nl_status nl_read_rewrite_options(const nl_property *items, uint32_t count, unsi
     settings->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
     const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
     if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_number(ratio);
-    if (nl_str_is_nocase(option_value(items, count, "remove-dangling-deletes"), "true"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not know remove-dangling-deletes yet: rewrite_position_delete_files drops dangling position deletes");
+    settings->removes_dangling = nl_str_is_nocase(option_value(items, count, "remove-dangling-deletes"), "true");
     return order.data ? job_order(order, options) : NULL;
 }

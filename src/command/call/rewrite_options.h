@@ -12,6 +12,7 @@ typedef struct nl_rewrite_settings { /* what is not about choosing files */
     int64_t min_input_files;
     int64_t spec_id;
     bool keeps_sequence_number;
+    bool removes_dangling;
 } nl_rewrite_settings;
 
 /* Fills both over their defaults; sizes left open follow from target_file_bytes. rewriter: for the message about unknown

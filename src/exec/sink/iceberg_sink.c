@@ -494,11 +494,11 @@ static nl_status parallel_consume(nl_parallel_sink *sink, uint32_t worker, nl_ba
 static nl_status finish_worker(nl_parallel_sink *sink, uint32_t worker)
 {
     nl_iceberg_sink *self = NL_CONTAINER(sink, nl_iceberg_sink, parallel);
-    if (!self->workers[worker]) return NULL;
-    if (worker > 0) return nl_data_writer_flush(self->workers[worker]);
+    if (worker > 0) return self->workers[worker] ? nl_data_writer_flush(self->workers[worker]) : NULL;
     /* While there are few rows others may still bring some: then it is flushed at the very end. */
     nl_mutex_lock(&self->first_mutex);
-    nl_status status = atomic_load(&self->row_count) >= SHARED_ROWS_MAX ? nl_data_writer_flush(self->workers[0]) : NULL;
+    const bool is_complete = self->workers[0] && atomic_load(&self->row_count) >= SHARED_ROWS_MAX;
+    nl_status status = is_complete ? nl_data_writer_flush(self->workers[0]) : NULL;
     nl_mutex_unlock(&self->first_mutex);
     return status;
 }

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 TABLES = ("snapshots history files manifests partitions refs entries metadata_log_entries data_files delete_files "
           "all_data_files all_delete_files all_files all_manifests all_entries position_deletes").split()
@@ -231,7 +232,7 @@ class Score:
     """Counts and names what differs."""
 
     def __init__(self):
-        self.passed, self.failed = 0, []
+        self.passed, self.failed, self.start = 0, [], time.monotonic()
 
     def check(self, name, left_name, left, right_name, right):
         if left == right:
@@ -256,5 +257,5 @@ class Score:
         sys.stdout.flush()
 
     def finish(self, title):
-        print(f"{title}: {self.passed} passed, {len(self.failed)} failed")
+        print(f"{title}: {self.passed} passed, {len(self.failed)} failed in {time.monotonic() - self.start:.0f} s")
         return 1 if self.failed else 0

@@ -44,4 +44,16 @@ while IFS= read -r sql; do
         failed=1
     fi
 done < "$here/tests/small/queries.sql"
+
+# Writes with 48 MiB; and into 300 partitions with 64 descriptors, which still gives each partition one file.
+got=$("$nilas" sql -S --conf spark.nilas.memory=48m --conf spark.local.dir="$folder" -f "$here/tests/small/writes.sql" 2>&1 |
+    awk -F '\t' 'NF != 5' || true)
+[ "$got" = "1750000	96888900	1000000
+1500000	83047649	857143
+1000000	117777800	60" ] || { printf 'writes DIFFER\n%s\n' "$got"; failed=1; }
+got=$(ulimit -n 64; "$nilas" sql -S -e "CREATE TABLE local.db.q (id bigint, p int) PARTITIONED BY (p);
+    INSERT INTO local.db.q SELECT id, cast(id % 300 AS int) FROM range(200000);
+    SELECT count(*), count(DISTINCT p), sum(id) FROM local.db.q; SELECT count(*) FROM local.db.q.files" 2>&1)
+[ "$got" = "200000	300	19999900000
+300" ] || { printf 'partitions with 64 descriptors DIFFER\n%s\n' "$got"; failed=1; }
 exit $failed

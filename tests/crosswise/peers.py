@@ -84,7 +84,7 @@ class Spark:
                 frame = self.session.sql(statement)
                 answer = self.lines(frame) if frame.columns else []
             except Exception as error:
-                raise SqlError(str(error).split("\n\nJVM")[0]) from None
+                raise SqlError(str(error).split("\n\nJVM")[0][:2000]) from None
         return answer
 
     def run_each(self, statements):
@@ -177,6 +177,13 @@ def canonical(value):
     return value
 
 
+def without_empty(value):
+    """PyIceberg gives some lists and maps that are null as empty ones, of Spark's files as well."""
+    if isinstance(value, tuple):
+        return tuple(without_empty(part) for part in value) or None
+    return value
+
+
 def as_values(rows):
     return sorted((tuple(canonical(value) for value in row) for row in rows), key=repr)
 
@@ -253,7 +260,7 @@ class Score:
 
     def fail(self, name, problem):
         self.failed.append(name)
-        print(f"FAILED {name}: {problem}")
+        print(f"FAILED {name}: {str(problem)[:500]}")
         sys.stdout.flush()
 
     def finish(self, title):

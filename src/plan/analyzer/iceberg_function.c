@@ -21,7 +21,7 @@ static const nl_function_row transform_row = {
     .group = "misc",
     .since = "4.0.0",
     .doc = "An Iceberg partition transform of a value.",
-    .signature = "(any) -> ?",
+    .signature = "(any, bigint) -> ?",
     .nulls = NL_NULL_SEEN,
     .is_internal = true,
     .kernel = run_transform,
@@ -127,19 +127,24 @@ static nl_status make_call(nl_scope *scope, const iceberg_function *function, nl
     nl_error_free(status);
     if (!can_apply) return refuse(scope, name, args, count, function->value_types);
     nl_bound_function *bound = NL_NEW(arena, nl_bound_function);
-    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, 1);
+    /* Calls with equal operands are one call to those that look for common expressions: which transform it is must be
+     * among them. */
+    const nl_value identity = nl_value_int(nl_type_bigint(), ((int64_t)function->kind << 32) + state->transform.width);
+    const nl_expr *const operands[] = {value, nl_expr_literal(arena, &identity)};
+    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, 2);
     types[0] = value->type;
+    types[1] = nl_type_bigint();
     *bound = (nl_bound_function){
         .row = &transform_row,
         .result_type = nl_ice_type_storage(arena, nl_transform_result_type(&state->transform, state->source)),
         .is_nullable = value->is_nullable,
-        .argument_count = 1,
+        .argument_count = 2,
         .argument_types = types,
         .kernel = run_transform,
         .state = state,
         .is_deterministic = true,
     };
-    const nl_expr *call = nl_expr_call(arena, bound, &value, 1);
+    const nl_expr *call = nl_expr_call(arena, bound, operands, 2);
     if (is_small && function->kind == NL_TRANSFORM_TRUNCATE) call = nl_expr_cast(arena, call, given, NL_CAST_LEGACY);
     *result = nl_expr_with_pretty(arena, call, invoke_pretty(scope, function, args, count));
     return NULL;

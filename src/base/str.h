@@ -38,7 +38,7 @@ static inline nl_str nl_str_slice(nl_str a, size_t start, size_t stop)
 {
     if (stop > a.length) stop = a.length;
     if (start > stop) start = stop;
-    return (nl_str){a.data + start, stop - start};
+    return (nl_str){start > 0 ? a.data + start : a.data, stop - start}; /* nothing is added to NULL */
 }
 
 int nl_str_compare(nl_str a, nl_str b);            /* by bytes: <0, 0, >0                               */

@@ -57,6 +57,7 @@ static void test_slices_are_clamped(void **state)
     (void)state;
     nl_str text = NL_STR("hello");
     assert_true(nl_str_is(nl_str_slice(text, 1, 3), "el"));
+    assert_null(nl_str_slice((nl_str){0}, 3, 9).data);
     assert_true(nl_str_is(nl_str_slice(text, 3, 99), "lo"));
     assert_int_equal(nl_str_slice(text, 9, 99).length, 0);
     assert_int_equal(nl_str_slice(text, 3, 1).length, 0);

@@ -5,8 +5,8 @@
 #     scripts/crosswise.sh path/to/nilas --full    the same in full, the matrix of types, and the files in detail
 #
 # Python packages and Spark's jars are kept outside the tree, in $XDG_CACHE_HOME/nilas-tests. NILAS_TEST_PYTHON names a
-# Python that has the packages already, NILAS_SPARK_JARS the Iceberg runtime's jar. Without Java and Maven, and no way
-# to install them, the part that needs Spark is left out and said so.
+# Python that has the packages already, NILAS_SPARK_JARS the Iceberg runtime's jar. Java and Maven are installed by apt
+# where they are missing; without them this fails, for nothing would show that Spark reads the tables.
 set -euo pipefail
 nilas=$(realpath "$1")
 full=${2:-}
@@ -32,15 +32,15 @@ if ! has_java; then
   { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq openjdk-17-jre-headless maven; } > /dev/null 2>&1 || true
 fi
 if ! has_java; then
-  echo "crosswise: left out what needs Spark, for there is no java or mvn"
-  exit 0
+  echo "crosswise: Spark needs java and mvn. As root: apt-get install openjdk-17-jre-headless maven" >&2
+  exit 1
 fi
 if [ -z "${NILAS_SPARK_JARS:-}" ]; then
   mkdir -p "$cache/jars"
   jar=$cache/jars/iceberg-spark-runtime-4.0_2.13-1.10.0.jar
   [ -f "$jar" ] || mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
     -Dartifact=org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0 -DoutputDirectory="$cache/jars" ||
-    { echo "crosswise: left out what needs Spark, for Maven could not fetch the Iceberg runtime"; exit 0; }
+    { echo "crosswise: Maven could not fetch the Iceberg runtime; NILAS_SPARK_JARS may name its jar" >&2; exit 1; }
   export NILAS_SPARK_JARS=$jar
 fi
 export SPARK_LOCAL_IP=127.0.0.1 TZ=UTC

@@ -89,7 +89,7 @@ FUNCTIONS = {
 AGGREGATES = ["count(*)", "count({int})", "count(DISTINCT {string})", "sum({int} % 100)", "sum({decimal})", "avg({int})", "avg({decimal})", "min({string})", "max({date})",
               "min({double} + 0.0D)", "max({double} + 0.0D)", "max({timestamp})", "min({boolean})", "bool_and({boolean})", "every({boolean})", "count_if({boolean})",
               "sum(DISTINCT {int} % 10)", "sum({int} % 7) FILTER (WHERE {boolean})", "sort_array(collect_set({int}))", "sort_array(collect_list({string}))",
-              "max_by({bigint}, {bigint})", "bit_or({int})", "stddev_pop({int} % 10)", "count(DISTINCT {int}, {string})", "avg(DISTINCT {int} % 5)",
+              "bit_or({int})", "stddev_pop({int} % 10)", "count(DISTINCT {int}, {string})", "avg(DISTINCT {int} % 5)",
               "min(struct({int}, {string}))", "approx_count_distinct({int})", "median({int} % 10)", "try_sum({bigint})", "mode({int}) IS NOT NULL"]
 TYPES = list(LITERALS)
 

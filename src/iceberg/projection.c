@@ -49,6 +49,15 @@ static void widen_old_times(const nl_partition_field *field, nl_predicate_kind k
     if (is_time(&field->transform) && kind == NL_PREDICATE_LTE && value->integer < 0) value->integer++;
 }
 
+/* truncate of the integers next to the smallest one wraps round to the greatest, as in Java: there it is not monotone.
+ * *limit: partition values above it may hold such rows. False where nothing wraps. */
+static bool wraps_above(const nl_partition_field *field, const nl_ice_type *source, nl_value *limit)
+{
+    if (field->transform.kind != NL_TRANSFORM_TRUNCATE || (source->id != NL_ICE_INT && source->id != NL_ICE_LONG)) return false;
+    limit->integer = (source->id == NL_ICE_INT ? INT32_MAX : INT64_MAX) - field->transform.width;
+    return true;
+}
+
 /* A comparison with one bound through a monotone transform. *projected NULL: nothing can be said. */
 static nl_status project_bound(projection *self, const nl_partition_field *field, const nl_ice_type *source, const nl_predicate *leaf,
                                const nl_predicate **projected)
@@ -74,6 +83,13 @@ static nl_status project_bound(projection *self, const nl_partition_field *field
         kind = is_upper ? NL_PREDICATE_LTE : NL_PREDICATE_GTE;
     if (!self->is_strict) widen_old_times(field, kind, &result);
     *projected = partition_leaf(self, field, kind, &result, 1);
+    nl_value limit = result;
+    if (!wraps_above(field, source, &limit)) return NULL;
+    if (result.integer > bound.integer) *projected = NULL; /* the bound itself wraps */
+    else if (!self->is_strict && is_upper)
+        *projected = nl_predicate_or(self->arena, *projected, partition_leaf(self, field, NL_PREDICATE_GT, &limit, 1));
+    else if (self->is_strict && !is_upper)
+        *projected = nl_predicate_and(self->arena, *projected, partition_leaf(self, field, NL_PREDICATE_LTE, &limit, 1));
     return NULL;
 }
 

@@ -199,7 +199,7 @@ def case_sql(case, kind=None):
             if kind.name == "struct":  # the order of a map's entries is Java's affair
                 fact = fact.replace("lower_bounds, upper_bounds", "array_sort(map_entries(lower_bounds)) AS low, array_sort(map_entries(upper_bounds)) AS high")
             yield fact + ";\n"
-        for test in comparisons(kind, "PARTITIONED BY" in case.steps[0]):
+        for test in comparisons(kind, case.steps[0]):
             yield f"SELECT count(*), sum(id) FROM {{t}} WHERE {test};\n"
         for step in case.steps[2:]:
             yield step + ";\n"
@@ -211,16 +211,19 @@ def case_sql(case, kind=None):
     yield "DROP TABLE {t};\n"
 
 
-def comparisons(kind, is_partitioned):
+def comparisons(kind, definition):
     if kind.name in ("array", "struct", "map", "nested"):
         return ["v IS NULL"]
     middle = kind.values[len(kind.values) // 2]
     tests = [f"v = {kind.values[0]}", f"v > {middle}", f"v <= {middle}", "v IS NULL", f"v IN ({kind.values[-1]}, {kind.other})", f"NOT (v <=> {middle})"]
     if kind.name in ("float", "double"):
         # Iceberg 1.10 leaves out files of NaN for v > x, and takes -0.0 for another value than 0.0: Spark's answers are wrong then
-        if is_partitioned:
+        if "PARTITIONED BY" in definition:
             tests = [tests[0]] + tests[2:5]
         tests += ["isnan(v)", "NOT isnan(v)", f"v < {kind.values[1]}"]
+    if kind.name in ("int", "bigint") and "truncate(" in definition:
+        # next to the smallest integer truncate wraps round, and Iceberg 1.10 looks for such rows at the wrong end
+        tests.remove(f"v <= {middle}")
     if kind.name == "string":
         tests += ["v LIKE 'a%'", "startswith(v, '😀')"]
     return tests
@@ -270,7 +273,7 @@ def compare_case(score, nilas, spark, duck, case):
         queries = [f"SELECT * FROM {table}", f"SELECT * FROM {table}.partitions", f"SELECT * FROM {table}.files", f"SELECT * FROM {table}.position_deletes",
                    f"SELECT count(*), min(id), max(id) FROM {table}"]
         if case.kind:  # filters by which files, row groups and pages are left out
-            tests = comparisons(case.kind, "PARTITIONED BY" in case.steps[0])
+            tests = comparisons(case.kind, case.steps[0])
             queries.append(" UNION ALL ".join(f"SELECT {number}, count(*), sum(id) FROM {table} WHERE {test}" for number, test in enumerate(tests)))
         for query in queries:
             try:

@@ -565,9 +565,12 @@ static nl_status absolute_warehouse(nl_str warehouse, nl_str *absolute)
         return NULL;
     }
     char *folder = getcwd(NULL, 0);
+    if (!folder)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The current folder cannot be told: give the warehouse " NL_STR_FMT " with its whole path",
+                             NL_STR_ARG(warehouse));
     nl_builder path;
     nl_builder_init(&path, 1 << 16);
-    nl_append_c(&path, folder ? folder : "");
+    nl_append_c(&path, folder);
     nl_append_char(&path, '/');
     nl_append(&path, warehouse);
     free(folder);

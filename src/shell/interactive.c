@@ -15,12 +15,14 @@
 
 /* Signal handlers take no argument: the one place where the running shell is known to the process. */
 static const nl_shell *volatile interrupted_shell;
-static volatile sig_atomic_t is_at_prompt, was_interrupted_at_prompt;
+static volatile sig_atomic_t is_at_prompt, was_interrupted_at_prompt, ending_signal;
 
 static void interrupt(int signal_number)
 {
-    (void)signal_number;
     const nl_shell *shell = interrupted_shell;
+    const bool is_second_end = ending_signal != 0;
+    if (signal_number != SIGINT) ending_signal = signal_number;
+    if (is_second_end) _exit(NL_EXIT_SIGNALLED + signal_number);
     if (is_at_prompt) {
         was_interrupted_at_prompt = 1;
         return;
@@ -35,6 +37,13 @@ void nl_shell_catch_interrupts(nl_shell *shell)
     struct sigaction action = {.sa_handler = shell ? interrupt : SIG_DFL};
     if (shell) interrupted_shell = shell; /* before the handler can run; when it no longer can, nobody reads it */
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+int nl_shell_ending_signal(void)
+{
+    return ending_signal;
 }
 
 /* ---- the line editor ------------------------------------------------------------------------------------------- */
@@ -274,11 +283,11 @@ int nl_shell_interactive(nl_shell *shell)
     shell->is_interactive = true;
     nl_builder_init(&self.pending, NL_SQL_TEXT_BYTES_MAX);
     if (!shell->flags->is_silent) fprintf(stderr, "nilas %s. Statements end with ; and quit or Ctrl-D leaves.\n", NILAS_VERSION);
-    while (!shell->has_quit) {
+    while (!shell->has_quit && !ending_signal) {
         int length = 0;
         bool is_given_up = false;
         const char *line = read_line(&self, &length, &is_given_up);
-        if (is_given_up) {
+        if (is_given_up && !ending_signal) {
             fputs("^C\n", stdout);
             nl_builder_clear(&self.pending);
             continue;
@@ -290,5 +299,5 @@ int nl_shell_interactive(nl_shell *shell)
     nl_builder_fini(&self.pending);
     close_editor(&self);
     nl_arena_free(arena);
-    return EXIT_SUCCESS;
+    return ending_signal ? NL_EXIT_SIGNALLED + ending_signal : EXIT_SUCCESS;
 }

@@ -13,6 +13,7 @@
 #include "base/calendar.h"
 #include "base/limits.h"
 #include "command/substitution.h"
+#include "shell/interactive.h"
 #include "shell/progress.h"
 #include "sql/split.h"
 #include "storage/io_error.h"
@@ -78,8 +79,15 @@ static void tell_time(const nl_shell *shell, int64_t start, uint64_t row_count)
     fputc('\n', stderr);
 }
 
+static int status_after_failure(const nl_shell *shell)
+{
+    if (nl_shell_ending_signal()) return NL_EXIT_SIGNALLED + nl_shell_ending_signal();
+    return nl_cancel_is_set(nl_session_cancel_token(shell->session)) ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
+}
+
 static bool run_sql(nl_shell *shell, nl_str statement)
 {
+    if (nl_shell_ending_signal()) return stop(shell, status_after_failure(shell));
     if (shell->flags->is_verbose) printf(NL_STR_FMT "\n", NL_STR_ARG(statement));
     const int64_t start = nl_now_micros();
     nl_output_facts facts = {0};
@@ -88,9 +96,8 @@ static bool run_sql(nl_shell *shell, nl_str statement)
     nl_status status = run_and_print(shell, statement, &facts);
     nl_progress_stop();
     if (status) {
-        const bool is_interrupted = nl_cancel_is_set(nl_session_cancel_token(shell->session));
         nl_shell_print_error(status);
-        return stop(shell, is_interrupted ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED);
+        return stop(shell, status_after_failure(shell));
     }
     if (facts.has_shortened && !is_quiet(shell)) fprintf(stderr, "Long cells are cut to fit the window; --format vertical shows them whole.\n");
     tell_time(shell, start, facts.row_count);

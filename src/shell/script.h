@@ -18,6 +18,7 @@ typedef struct nl_shell { /* one run of `nilas sql` */
 #define NL_EXIT_WRONG_USAGE  2   /* the command line                             */
 #define NL_EXIT_NO_FILE      3   /* -f names no file, as spark-sql has it        */
 #define NL_EXIT_INTERRUPTED  130 /* Ctrl-C                                       */
+#define NL_EXIT_SIGNALLED    128 /* and the number of SIGTERM or SIGHUP            */
 
 /* Runs one statement, or a command of the shell (`quit`, `exit`, `source FILE`, `!COMMAND`): prints rows to standard
  * output, timing and errors to standard error. False: stop here; has_quit and exit_status tell why. */

@@ -196,6 +196,15 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
         items[i] = (nl_text_option){nl_arena_str(self->arena, options[i].key), nl_arena_str(self->arena, options[i].value)};
     const nl_text_option_list list = {items, count};
     bool merges_schema = false;
+    NL_TRY(nl_text_option_bool(list, "recursiveFileLookup", &self->selection.is_recursive));
+    for (uint32_t i = 0; i < count; i++) {
+        if (nl_str_is_nocase(items[i].key, "pathGlobFilter")) self->selection.path_glob = items[i].value;
+        if (nl_str_is_nocase(items[i].key, "modifiedBefore") || nl_str_is_nocase(items[i].key, "modifiedAfter"))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option " NL_STR_FMT " is not supported yet", NL_STR_ARG(items[i].key));
+    }
+    if (nl_str_find(self->selection.path_glob, NL_STR("{"), 0) != NL_NOT_FOUND)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Alternatives in braces are not supported in pathGlobFilter yet: " NL_STR_FMT,
+                             NL_STR_ARG(self->selection.path_glob));
     NL_TRY(nl_text_option_bool(list, "mergeSchema", &merges_schema));
     if (merges_schema) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option mergeSchema is not supported for plain files yet");
     if (self->format == NL_FILES_CSV) return nl_csv_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->csv);
@@ -206,7 +215,7 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
 static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t path_count, const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory)
 {
     const nl_type *type = schema ? nl_type_copy(self->arena, schema) : NULL;
-    NL_TRY(nl_plain_files_list(paths, path_count, confs, self->arena, &self->files));
+    NL_TRY(nl_plain_files_list(paths, path_count, &self->selection, confs, self->arena, &self->files));
     if (!type) NL_TRY(infer(self, memory, &type));
     make_row_type(self, type);
     return nl_arena_check(self->arena);

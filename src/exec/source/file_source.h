@@ -14,6 +14,7 @@ typedef struct nl_file_source {
     nl_arena *arena; /* owned */
     nl_plain_format format;
     nl_plain_files files;
+    nl_file_selection selection;
     const nl_type *data_type; /* STRUCT: what the files hold; the row type is this and the partition columns */
     nl_csv_options csv;
     nl_json_file_options json;

@@ -1,6 +1,8 @@
 /* exec/source/plain_files.c - see plain_files.h. */
 #include "exec/source/plain_files.h"
 
+#include <fnmatch.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,10 +16,13 @@ typedef struct found_file {
     uint64_t size_bytes;
     nl_str *names, *values; /* of its folders; a value with data NULL is null */
     uint32_t count;
+    uint32_t depth; /* 1: right below the path */
 } found_file;
 
 typedef struct listing {
     nl_arena *arena;
+    const nl_file_selection *selection;
+    const char *path_glob; /* or NULL */
     nl_str base;    /* the folder being listed */
     nl_list found;  /* found_file * */
 } listing;
@@ -59,10 +64,11 @@ static nl_status add_file(listing *self, const nl_file_info *info)
         if (depth == DEPTH_MAX) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Folders nest too deeply: " NL_STR_FMT, NL_STR_ARG(info->path));
         parts[depth++] = nl_arena_str(self->arena, part);
     }
-    *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes};
+    if (depth > 0 && self->path_glob && fnmatch(self->path_glob, nl_str_c(self->arena, parts[depth - 1]), FNM_PERIOD) != 0) return NULL;
+    *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes, .depth = depth};
     file->names = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     file->values = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
-    for (uint32_t i = 0; i + 1 < depth; i++)
+    for (uint32_t i = 0; i + 1 < depth && !self->selection->is_recursive; i++)
         NL_TRY(add_folder(self, file, parts[i]));
     nl_list_add(self->arena, &self->found, file);
     return NULL;
@@ -85,15 +91,56 @@ nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole)
     return NULL;
 }
 
+static nl_status list_one(listing *self, nl_str path, nl_fs *fs)
+{
+    nl_file_info info;
+    NL_TRY(nl_fs_stat(fs, path, &info));
+    self->base = info.is_directory ? path : nl_path_parent(path);
+    return info.is_directory ? nl_fs_list(fs, path, true, visit, self) : add_file(self, &info);
+}
+
+static bool has_pattern(nl_str path)
+{
+    for (size_t i = 0; i < path.length; i++)
+        if (strchr("*?[{", path.data[i])) return true;
+    return false;
+}
+
+/* *is_listed stays false when nothing matches: the caller tells that the path does not exist. */
+static nl_status list_matches(listing *self, nl_str pattern, nl_fs *fs, bool *is_listed)
+{
+    glob_t matches = {0};
+    nl_status status = NULL;
+    if (glob(nl_str_c(self->arena, pattern), GLOB_BRACE, NULL, &matches) == 0) {
+        *is_listed = true;
+        for (size_t i = 0; i < matches.gl_pathc && !status; i++)
+            status = list_one(self, nl_arena_str(self->arena, nl_str_from(matches.gl_pathv[i])), fs);
+    }
+    globfree(&matches);
+    return status;
+}
+
 static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
 {
     nl_str path;
-    nl_file_info info;
     NL_TRY(nl_plain_path_absolute(self->arena, given, &path));
     if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
-    NL_TRY(nl_fs_stat(files->fs, path, &info));
-    self->base = info.is_directory ? path : nl_path_parent(path);
-    return info.is_directory ? nl_fs_list(files->fs, path, true, visit, self) : add_file(self, &info);
+    bool is_listed = false;
+    if (has_pattern(path) && path.data[0] == '/' && access(nl_str_c(self->arena, path), F_OK) != 0)
+        NL_TRY(list_matches(self, path, files->fs, &is_listed));
+    return is_listed ? NULL : list_one(self, path, files->fs);
+}
+
+/* Without partition columns Spark reads no subfolders. */
+static void leave_out_subfolders(listing *self)
+{
+    nl_list kept = {0};
+    for (uint32_t i = 0; i < self->found.count; i++) {
+        found_file *file = self->found.items[i];
+        if (file->count > 0) return;
+        if (file->depth <= 1) nl_list_add(self->arena, &kept, file);
+    }
+    self->found = kept;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -177,12 +224,15 @@ static void make_files(listing *self, const nl_eval_confs *confs, nl_plain_files
     files->file_count = self->found.count;
 }
 
-nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_eval_confs *confs, nl_arena *arena, nl_plain_files *files)
+nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_file_selection *selection, const nl_eval_confs *confs,
+                              nl_arena *arena, nl_plain_files *files)
 {
-    listing self = {.arena = arena};
+    listing self = {.arena = arena, .selection = selection};
+    if (selection->path_glob.length > 0) self.path_glob = nl_str_c(arena, selection->path_glob);
     *files = (nl_plain_files){0};
     for (uint32_t i = 0; i < path_count; i++)
         NL_TRY(list_path(&self, paths[i], files));
+    if (!selection->is_recursive) leave_out_subfolders(&self);
     if (self.found.count > 1) qsort(self.found.items, self.found.count, sizeof(*self.found.items), compare_paths);
     NL_TRY(make_partitions(&self, confs, files));
     make_files(&self, confs, files);

@@ -20,10 +20,18 @@ typedef struct nl_plain_files {
     uint32_t partition_count;
 } nl_plain_files;
 
-/* Lists files and folders; names that begin with _ or . are left out, as Spark does. Types of partition columns are
- * inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
+/* Spark's options that say which files are read. */
+typedef struct nl_file_selection {
+    nl_str path_glob;  /* pathGlobFilter: what names of files must match; empty: all */
+    bool is_recursive; /* recursiveFileLookup: all files below, whose folders' names say nothing */
+} nl_file_selection;
+
+/* Lists files and folders; names that begin with _ or . are left out, as Spark does. Without folders col=value only the
+ * files right below a path are read. A path that does not exist and holds * ? [ or { stands for what it matches. Types of
+ * partition columns are inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
  * Fails: PATH_NOT_FOUND; NILAS_ILLEGAL_ARGUMENT when folders disagree about the partition columns. */
-NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_eval_confs *confs, nl_arena *arena, nl_plain_files *files);
+NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_file_selection *selection, const nl_eval_confs *confs,
+                                          nl_arena *arena, nl_plain_files *files);
 /* A path of the local disk with the current folder in front when it has none. */
 NL_MUST_USE nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole);
 void nl_plain_files_fini(nl_plain_files *files); /* zeroed is fine */

@@ -31,7 +31,8 @@ static int set_up(void **state)
 {
     (void)state;
     arena = nl_arena_new(NULL);
-    strcpy(root, "/tmp/nilas-plain-files-XXXXXX");
+    static const char template[] = "/tmp/nilas-plain-files-XXXXXX";
+    memcpy(root, template, sizeof template);
     assert_non_null(mkdtemp(root));
     make_file("a.csv");
     make_file("b.txt");

@@ -374,7 +374,7 @@ static nl_status list_folders(hadoop_catalog *self, const nl_str *parts, uint32_
         NL_TRY(is_table_folder(self->fs, arena, folder, &is_table));
         if (is_table != wants_tables) continue;
         nl_str *full = NL_NEW_ARRAY(arena, nl_str, part_count + 1);
-        memcpy(full, parts, part_count * sizeof(*parts));
+        if (part_count) memcpy(full, parts, part_count * sizeof(*parts));
         full[part_count] = nl_path_name(folder);
         list->items[list->count++] = wants_tables ? (nl_identifier){full, part_count, full[part_count]} : (nl_identifier){full, part_count + 1, {0}};
     }

@@ -170,7 +170,7 @@ static void sum_selected(const nl_reader *in, bool is_narrow, nl_selection selec
         high += value >> 32;
         total.count++;
     }
-    total.has_overflow |= __builtin_add_overflow(total.sum, ((nl_int128)high << 32) + low, &total.sum);
+    total.has_overflow |= __builtin_add_overflow(total.sum, (nl_int128)high * ((nl_int128)1 << 32) + low, &total.sum);
     for (uint32_t i = 0; i < selection.count && !is_narrow; i++) {
         uint32_t row = nl_selection_row(selection, i);
         if (nl_reader_is_null(in, row)) continue;

@@ -47,6 +47,7 @@ small: build    ## SQL files under forced modes; queries on data ten times the m
 asan: setup     ## unit tests and SQL files under AddressSanitizer and UBSan
 	@cmake --preset asan > /dev/null && ninja -C build/asan -j$(JOBS)
 	@ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 		ctest --test-dir build/asan --output-on-failure -j$(JOBS)
 
 tsan: setup     ## unit tests and SQL files under ThreadSanitizer

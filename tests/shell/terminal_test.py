@@ -30,7 +30,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            kept = {key: os.environ[key] for key in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS") if key in os.environ}
+            kept = {key: os.environ[key] for key in ("PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS") if key in os.environ}
             os.execve(NILAS, [NILAS, "sql", *arguments], {**kept, "HOME": folder, "TERM": "xterm", "TZ": "UTC"})
         self.resize(columns, rows)
         self.text = ""

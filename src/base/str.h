@@ -15,6 +15,11 @@ typedef struct nl_bytes { /* borrowed bytes */
     const uint8_t *data;
     size_t length;
 } nl_bytes;
+/* A key with its value: confs, table properties, HTTP headers. */
+typedef struct nl_property {
+    nl_str key;
+    nl_str value;
+} nl_property;
 
 #define NL_STR(literal)   ((nl_str){"" literal, sizeof(literal) - 1})
 #define NL_STR_INIT(literal) {"" literal, sizeof(literal) - 1}

@@ -8,6 +8,7 @@
 
 #include "iceberg/metadata_update.h"
 #include "iceberg/table.h"
+#include "iceberg/view.h"
 
 typedef struct nl_catalog nl_catalog; /* counted */
 
@@ -50,6 +51,19 @@ typedef struct nl_catalog_ops {
     nl_status (*drop_table)(nl_catalog *self, const nl_identifier *identifier, bool is_purge, bool *was_dropped);
     nl_status (*rename_table)(nl_catalog *self, const nl_identifier *from, const nl_identifier *to);
     nl_status (*register_table)(nl_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table);
+    /* Where the catalog itself makes the first metadata (REST); NULL: it is made here and committed through new_table. */
+    nl_status (*create_table)(nl_catalog *self, const nl_identifier *identifier, const nl_table_request *request, nl_iceberg_table **table);
+    /* Views; all NULL when has_views is false. */
+    nl_status (*list_views)(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list);
+    nl_status (*load_view)(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata **view); /* counted; TABLE_OR_VIEW_NOT_FOUND */
+    /* base NULL: creation (TABLE_OR_VIEW_ALREADY_EXISTS, of a table of that name too). updates: for catalogs that apply them
+     * themselves (REST); `updated` is base with them applied. *committed counted. Outcomes as of a table's swap. */
+    nl_status (*commit_view)(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated,
+                             const nl_view_update *updates, uint32_t update_count, const nl_view_metadata **committed);
+    nl_status (*drop_view)(nl_catalog *self, const nl_identifier *identifier, bool *was_dropped);
+    nl_status (*rename_view)(nl_catalog *self, const nl_identifier *from, const nl_identifier *to);
+    /* Where a new view's or table's metadata goes when nobody says: "<namespace's location>/<name>". */
+    nl_status (*default_location)(nl_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *location);
     void (*free)(nl_catalog *self);
 } nl_catalog_ops;
 

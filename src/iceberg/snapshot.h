@@ -7,11 +7,6 @@
 
 #define NL_NONE (-1) /* an absent id, count or offset where the value itself is never negative */
 
-typedef struct nl_property {
-    nl_str key;
-    nl_str value;
-} nl_property;
-
 /* From a JSON object of strings; an absent or null one leaves the out-parameters alone. `what` names it in errors. */
 NL_MUST_USE nl_status nl_properties_from_json(nl_arena *arena, const json_t *json, const char *what, nl_str path, const nl_property **properties,
                                               uint32_t *count);

@@ -1,0 +1,49 @@
+/* storage/credentials.h - whose keys sign a request: properties, environment, AWS profile, container, web identity.
+ *
+ * Source: the AWS SDKs' "Shared config and credentials files reference" and their default chain. Nothing is looked up
+ * before the first request that needs it. Temporary keys are renewed five minutes before they end.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/memory.h"
+
+/* Text that no message, log or plan shows: %s of it is a compile error, formatting goes through nl_secret_text only
+ * where it is used to sign or authenticate. */
+typedef struct nl_secret {
+    nl_str hidden;
+} nl_secret;
+static inline nl_str nl_secret_text(const nl_secret *secret)
+{
+    return secret->hidden;
+}
+bool nl_key_is_secret(nl_str key); /* a property's name: *secret*, *password*, *token*, *credential*, *access-key* …: shown as *(redacted) */
+
+typedef struct nl_credentials { /* in the arena given */
+    nl_str access_key;  /* empty: anonymous */
+    nl_secret secret_key;
+    nl_secret token;    /* empty: none */
+    int64_t expires_micros; /* NL_NONE: never */
+} nl_credentials;
+
+/* Where they come from, in this order: s3.access-key-id … / client.credentials-provider of the properties; the
+ * environment (AWS_ACCESS_KEY_ID …); web identity; the profile (AWS_PROFILE; files ~/.aws/config, credentials); container. */
+typedef struct nl_credential_source nl_credential_source; /* counted; threads: any */
+/* key_prefix "s3" reads s3.access-key-id, s3.secret-access-key, s3.session-token; "rest" reads rest.access-key-id …; "client"
+ * reads client.credentials-provider[.…]. properties are copied. */
+NL_MUST_USE nl_status nl_credential_source_new(const nl_property *properties, uint32_t property_count, const char *key_prefix, nl_memory *memory, nl_credential_source **source);
+nl_credential_source *nl_credential_source_retain(nl_credential_source *source);
+void nl_credential_source_release(nl_credential_source *source);
+/* Fails: NILAS_ILLEGAL_ARGUMENT listing where was looked, when there are none and anonymous access was not asked for. */
+NL_MUST_USE nl_status nl_credential_source_get(nl_credential_source *source, nl_arena *arena, nl_credentials *credentials);
+
+/* The AWS config files as far as they concern endpoints: of the profile in force (AWS_PROFILE, default "default"). */
+typedef struct nl_aws_profile {
+    nl_str name;
+    nl_str region;           /* AWS_REGION, AWS_DEFAULT_REGION, profile; empty: none */
+    nl_str endpoint_url;     /* AWS_ENDPOINT_URL, profile */
+    bool is_path_style;      /* s3 = addressing_style = path */
+} nl_aws_profile;
+NL_MUST_USE nl_status nl_aws_profile_read(nl_arena *arena, nl_aws_profile *profile);
+/* AWS_ENDPOINT_URL_S3, the profile's `services` section, then endpoint_url; service "s3", "s3tables", "glue" …; empty: AWS itself. */
+NL_MUST_USE nl_status nl_aws_endpoint(nl_arena *arena, const char *service, nl_str *url);

@@ -52,7 +52,7 @@ asan: setup     ## unit tests and SQL files under AddressSanitizer and UBSan
 
 tsan: setup     ## unit tests and SQL files under ThreadSanitizer
 	@cmake --preset tsan > /dev/null && ninja -C build/tsan -j$(JOBS)
-	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan --output-on-failure -j$(JOBS)
+	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/tsan.supp ctest --test-dir build/tsan --output-on-failure -j$(JOBS)
 
 faults: build   ## every storage step of every kind of write failing in turn; memory refused
 	@build/debug/unit/fault_sweep

@@ -1,5 +1,7 @@
 /* column/value.c - one value outside of vectors; its text is in value_text.c. */
 #include "column/value.h"
+
+#include "base/hash.h"
 #include "column/vector_internal.h"
 
 nl_value nl_value_null(const nl_type *type)
@@ -189,4 +191,47 @@ nl_status nl_vector_new_constant(nl_vector *vector, const nl_value *value, uint3
     vector->length = length;
     vector->null_count = 0;
     return NULL;
+}
+
+static uint64_t hash_text(nl_str text)
+{
+    return nl_hash_bytes(text.data, text.length, 0);
+}
+
+static uint64_t hash_real(double value)
+{
+    if (value != value) return 0x7ff8;
+    if (value == 0) value = 0; /* -0.0 */
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return nl_hash_u64(bits);
+}
+
+static uint64_t hash_decimal(nl_int128 value)
+{
+    return nl_hash_mix(nl_hash_u64((uint64_t)value), (uint64_t)(value >> 64));
+}
+
+uint64_t nl_value_hash(const nl_value *value)
+{
+    const nl_interval *interval = &value->interval;
+    if (value->is_null) return 1;
+    switch (value->type->physical) {
+    case NL_PHYS_BOOL: return nl_hash_u64(value->boolean);
+    case NL_PHYS_F32:
+    case NL_PHYS_F64: return hash_real(value->real);
+    case NL_PHYS_STRING: return hash_text(value->text);
+    case NL_PHYS_INTERVAL:
+        return nl_hash_mix(nl_hash_mix((uint64_t)interval->months, (uint64_t)interval->days), (uint64_t)interval->micros);
+    case NL_PHYS_I8:
+    case NL_PHYS_I16:
+    case NL_PHYS_I32:
+    case NL_PHYS_I64:
+    case NL_PHYS_I128:
+        return value->type->id == NL_TYPE_DECIMAL ? hash_decimal(value->decimal) : nl_hash_u64((uint64_t)value->integer);
+    case NL_PHYS_NONE:
+    case NL_PHYS_LIST:
+    case NL_PHYS_STRUCT: break;
+    }
+    return 0;
 }

@@ -30,6 +30,7 @@ nl_value nl_value_boolean(bool value);
 
 nl_value nl_value_copy(nl_arena *arena, const nl_value *value); /* deep */
 bool nl_value_equal(const nl_value *a, const nl_value *b);      /* types of one physical form */
+uint64_t nl_value_hash(const nl_value *value);                  /* the same for equal ones; 0 for nested ones */
 int nl_value_compare(const nl_value *a, const nl_value *b);     /* both non-null, same type family; NaN greatest */
 
 /* Row `row` of a vector, copied into the arena. */

@@ -101,6 +101,7 @@ static void test_values_order_as_rows_do(void **state)
                 nl_value x = nl_vector_value(&source, a, arena);
                 nl_value y = nl_vector_value(&source, b, arena);
                 int by_value = nl_value_compare(&x, &y);
+                if (by_value == 0) assert_true(nl_value_hash(&x) == nl_value_hash(&y));
                 int by_row = nl_vector_row_compare(&source, a, &source, b);
                 assert_int_equal((by_value > 0) - (by_value < 0), (by_row > 0) - (by_row < 0));
             }

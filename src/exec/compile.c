@@ -12,14 +12,17 @@
 #define BUCKET_COUNT    512u
 #define GUARD_COST_MIN  4u /* below it, computing every row is cheaper than selecting rows */
 
+/* Which rows a register holds: those of the blocks around it. What a scope made may be used as long as it is open; the
+ * open ones are always the innermost and those around it, so that no chain has to be followed. */
 typedef struct scope {
-    const struct scope *parent;
+    struct scope *parent;
     nl_block *block;
+    bool is_closed;
 } scope;
 
 typedef struct known {
     struct known *next;
-    const scope *scope;
+    scope *scope;
     const nl_expr *expr;         /* same node, or */
     const nl_instruction *instruction; /* same operation on the same registers */
     uint64_t hash;
@@ -33,25 +36,20 @@ typedef struct compiler {
     uint32_t input_count;
     nl_list constants; /* const nl_value * */
     nl_list calls;
-    nl_list guarded;    /* expressions that stand in their guards already */
     bool is_exact;      /* arguments wait for those before them to be non-null: see nl_program.exact */
     bool has_shortcuts; /* an exact program would differ from this one */
+    bool has_exact;     /* when this one fails, an exact one is run    */
     known *by_expr[BUCKET_COUNT];
     known *by_value[BUCKET_COUNT];
+    known *guarded[BUCKET_COUNT]; /* expressions that stand in their guards already */
     uint32_t depth;
 } compiler;
 
-static nl_status compile_expr(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target);
-static nl_status compile_kind(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target);
+static nl_status compile_expr(compiler *c, scope *at, const nl_expr *expr, uint32_t *target);
+static nl_status compile_kind(compiler *c, scope *at, const nl_expr *expr, uint32_t *target);
+static nl_status compile_outputs(const compiler *like, const nl_expr *const *exprs, uint32_t expr_count, bool *has_shortcuts, nl_program **out);
 
-static bool is_visible(const scope *from, const scope *made_in)
-{
-    for (; from; from = from->parent)
-        if (from == made_in) return true;
-    return false;
-}
-
-static void remember_expr(compiler *c, const scope *at, const nl_expr *expr, uint32_t target)
+static void remember_expr(compiler *c, scope *at, const nl_expr *expr, uint32_t target)
 {
     known *entry = NL_NEW(c->arena, known);
     uint32_t bucket = (uint32_t)(nl_hash_u64((uintptr_t)expr) % BUCKET_COUNT);
@@ -59,15 +57,30 @@ static void remember_expr(compiler *c, const scope *at, const nl_expr *expr, uin
     c->by_expr[bucket] = entry;
 }
 
-static bool find_expr(const compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static bool find_expr(const compiler *c, const nl_expr *expr, uint32_t *target)
 {
     for (const known *entry = c->by_expr[nl_hash_u64((uintptr_t)expr) % BUCKET_COUNT]; entry; entry = entry->next) {
-        if (entry->expr == expr && is_visible(at, entry->scope)) {
+        if (entry->expr == expr && !entry->scope->is_closed) {
             *target = entry->target;
             return true;
         }
     }
     return false;
+}
+
+static void mark_guarded(compiler *c, const nl_expr *expr)
+{
+    known *entry = NL_NEW(c->arena, known);
+    known **bucket = &c->guarded[nl_hash_u64((uintptr_t)expr) % BUCKET_COUNT];
+    *entry = (known){.next = *bucket, .expr = expr};
+    *bucket = entry;
+}
+
+static bool is_guarded(const compiler *c, const nl_expr *expr)
+{
+    const known *entry = c->guarded[nl_hash_u64((uintptr_t)expr) % BUCKET_COUNT];
+    while (entry && entry->expr != expr) entry = entry->next;
+    return entry != NULL;
 }
 
 static uint64_t hash_instruction(const nl_instruction *instruction)
@@ -114,13 +127,13 @@ static bool can_share(const nl_instruction *instruction)
     return false;
 }
 
-static uint32_t emit(compiler *c, const scope *at, const nl_instruction *wanted)
+static uint32_t emit(compiler *c, scope *at, const nl_instruction *wanted)
 {
     uint64_t hash = hash_instruction(wanted);
     uint32_t bucket = (uint32_t)(hash % BUCKET_COUNT);
     bool is_shareable = can_share(wanted);
     for (const known *entry = is_shareable ? c->by_value[bucket] : NULL; entry; entry = entry->next) {
-        if (entry->hash == hash && is_same_instruction(entry->instruction, wanted) && is_visible(at, entry->scope))
+        if (entry->hash == hash && !entry->scope->is_closed && is_same_instruction(entry->instruction, wanted))
             return entry->target;
     }
     nl_instruction *instruction = NL_NEW(c->arena, nl_instruction);
@@ -148,7 +161,7 @@ static bool is_same_constant(const nl_value *a, const nl_value *b)
     return !nl_type_is_nested(a->type) && a->type->id != NL_TYPE_VARIANT && nl_value_equal(a, b);
 }
 
-static uint32_t compile_literal(compiler *c, const scope *at, const nl_expr *expr)
+static uint32_t compile_literal(compiler *c, scope *at, const nl_expr *expr)
 {
     uint32_t slot = 0;
     for (; slot < c->constants.count; slot++)
@@ -157,7 +170,7 @@ static uint32_t compile_literal(compiler *c, const scope *at, const nl_expr *exp
     return emit(c, at, &(nl_instruction){.op = NL_OP_CONSTANT, .type = expr->type, .slot = slot});
 }
 
-static nl_status compile_column(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static nl_status compile_column(compiler *c, scope *at, const nl_expr *expr, uint32_t *target)
 {
     for (uint32_t i = 0; i < c->input_count; i++) {
         if (c->inputs[i].id != expr->column) continue;
@@ -191,7 +204,7 @@ static bool needs_guard(const nl_expr *expr)
 
 /* Compiles an operand that only some rows of `*at` need. When it becomes a guard, *at moves into its scope if later
  * operands see a subset of its rows (is_narrowing). */
-static nl_status compile_guarded(compiler *c, const scope **at, bool is_narrowing, const nl_expr *expr, nl_block **guard, uint32_t *target)
+static nl_status compile_guarded(compiler *c, scope **at, bool is_narrowing, const nl_expr *expr, nl_block **guard, uint32_t *target)
 {
     if (!needs_guard(expr)) return compile_expr(c, *at, expr, target);
     nl_block *block = NL_NEW(c->arena, nl_block);
@@ -200,17 +213,18 @@ static nl_status compile_guarded(compiler *c, const scope **at, bool is_narrowin
     NL_TRY(compile_expr(c, inner, expr, target));
     *guard = block;
     if (is_narrowing) *at = inner;
+    else inner->is_closed = true;
     return NULL;
 }
 
 /* AND, OR, COALESCE, CASE. A guard is kept even when its block came out empty: the operand is still read only for
  * the rows that need it. */
-static nl_status compile_branches(compiler *c, const scope *at, const nl_expr *expr, nl_op op, uint32_t *target)
+static nl_status compile_branches(compiler *c, scope *at, const nl_expr *expr, nl_op op, uint32_t *target)
 {
     uint32_t count = expr->child_count;
     uint32_t *operands = NL_NEW_ARRAY(c->arena, uint32_t, count);
     nl_block **guards = NL_NEW_ARRAY(c->arena, nl_block *, count);
-    const scope *current = at;
+    scope *current = at;
     bool has_guards = false;
     for (uint32_t i = 0; i < count; i++) {
         bool is_value = op == NL_OP_CASE && (i % 2 == 1 || i == count - 1); /* CASE's values do not narrow what follows */
@@ -221,6 +235,7 @@ static nl_status compile_branches(compiler *c, const scope *at, const nl_expr *e
             has_guards = has_guards || guards[i];
         }
     }
+    for (; current != at; current = current->parent) current->is_closed = true;
     *target = emit(c, at, &(nl_instruction){.op = op, .type = expr->type, .span = expr->span, .operands = operands,
                                             .operand_count = count, .guards = has_guards ? guards : NULL});
     return NULL;
@@ -240,7 +255,7 @@ static const nl_expr *guard_in_items(compiler *c, const nl_expr *expr)
         memcpy(items + 1, expr->children + first, (end - first) * sizeof *items);
         nl_expr *part = nl_expr_new(arena, NL_EXPR_IN, expr->type, items, end - first + 1);
         nl_list_add(arena, &parts, part);
-        nl_list_add(arena, &c->guarded, part);
+        mark_guarded(c, part);
         first = end;
     }
     const nl_expr *const *operands = (const nl_expr *const *)(void *)parts.items;
@@ -252,13 +267,6 @@ static const nl_expr *guard_in_items(compiler *c, const nl_expr *expr)
     return choice;
 }
 
-static bool is_guarded(const compiler *c, const nl_expr *expr)
-{
-    for (uint32_t i = 0; i < c->guarded.count; i++)
-        if (c->guarded.items[i] == expr) return true;
-    return false;
-}
-
 static bool needs_guarded_items(const compiler *c, const nl_expr *expr)
 {
     if (is_guarded(c, expr)) return false;
@@ -267,7 +275,7 @@ static bool needs_guarded_items(const compiler *c, const nl_expr *expr)
     return false;
 }
 
-static nl_status compile_in(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static nl_status compile_in(compiler *c, scope *at, const nl_expr *expr, uint32_t *target)
 {
     if (needs_guarded_items(c, expr)) return compile_kind(c, at, guard_in_items(c, expr), target);
     bool is_constant = true;
@@ -309,7 +317,19 @@ static bool find_captured(void *context, const nl_expr *expr)
     return true;
 }
 
-static nl_status compile_lambda(compiler *c, const scope *at, const nl_expr *lambda, const nl_lambda_code **code)
+/* Where the whole program has an exact form, its lambdas' bodies need none of their own: compiled twice at each level,
+ * lambdas in lambdas would be compiled 2^depth times. */
+static nl_status compile_body(compiler *c, const nl_expr *const *body, const nl_column *inputs, uint32_t input_count, nl_program **out)
+{
+    if (!c->is_exact && !c->has_exact) return nl_program_compile(c->arena, body, 1, inputs, input_count, out);
+    const compiler like = {.arena = c->arena, .inputs = inputs, .input_count = input_count, .is_exact = c->is_exact, .has_exact = c->has_exact};
+    bool has_shortcuts = false;
+    NL_TRY(compile_outputs(&like, body, 1, &has_shortcuts, out));
+    c->has_shortcuts = c->has_shortcuts || has_shortcuts;
+    return NULL;
+}
+
+static nl_status compile_lambda(compiler *c, scope *at, const nl_expr *lambda, const nl_lambda_code **code)
 {
     capture_search search = {.c = c, .lambda = lambda};
     nl_expr_walk(lambda->children[0], find_captured, &search);
@@ -327,7 +347,7 @@ static nl_status compile_lambda(compiler *c, const scope *at, const nl_expr *lam
     nl_lambda_code *made = NL_NEW(c->arena, nl_lambda_code);
     *made = (nl_lambda_code){.captured = captured, .captured_count = captured_count, .parameter_count = lambda->parameter_count,
                              .result_type = lambda->children[0]->type, .is_nullable = lambda->children[0]->is_nullable};
-    NL_TRY(nl_program_compile(c->arena, &lambda->children[0], 1, inputs, input_count, &made->body));
+    NL_TRY(compile_body(c, &lambda->children[0], inputs, input_count, &made->body));
     *code = made;
     return NULL;
 }
@@ -357,13 +377,13 @@ static const nl_expr *guard_arguments(compiler *c, const nl_expr *expr, uint32_t
             nl_list_add(c->arena, &tests, nl_expr_new(c->arena, NL_EXPR_IS_NOT_NULL, nl_type_boolean(), &expr->children[i], 1));
     const nl_expr *const *operands = (const nl_expr *const *)(void *)tests.items;
     const nl_expr *all = tests.count == 1 ? operands[0] : nl_expr_new(c->arena, NL_EXPR_AND, nl_type_boolean(), operands, tests.count);
-    nl_list_add(c->arena, &c->guarded, NL_UNCONST(expr));
+    mark_guarded(c, expr);
     nl_expr *choice = nl_expr_new(c->arena, NL_EXPR_CASE, expr->type, (const nl_expr *[]){all, expr}, 2);
     choice->is_nullable = true;
     return choice;
 }
 
-static nl_status compile_call(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static nl_status compile_call(compiler *c, scope *at, const nl_expr *expr, uint32_t *target)
 {
     const uint32_t shortcut = is_guarded(c, expr) ? 0 : shortcut_length(expr);
     if (shortcut && c->is_exact) return compile_kind(c, at, guard_arguments(c, expr, shortcut), target);
@@ -392,7 +412,7 @@ static nl_status compile_call(compiler *c, const scope *at, const nl_expr *expr,
     return NULL;
 }
 
-static nl_status compile_one_operand(compiler *c, const scope *at, const nl_expr *expr, nl_op op, uint32_t *target)
+static nl_status compile_one_operand(compiler *c, scope *at, const nl_expr *expr, nl_op op, uint32_t *target)
 {
     uint32_t *operand = NL_NEW(c->arena, uint32_t);
     NL_TRY(compile_expr(c, at, expr->children[0], operand));
@@ -402,7 +422,7 @@ static nl_status compile_one_operand(compiler *c, const scope *at, const nl_expr
     return NULL;
 }
 
-static nl_status compile_kind(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static nl_status compile_kind(compiler *c, scope *at, const nl_expr *expr, uint32_t *target)
 {
     switch (expr->kind) {
     case NL_EXPR_LITERAL: *target = compile_literal(c, at, expr); return NULL;
@@ -429,9 +449,9 @@ static nl_status compile_kind(compiler *c, const scope *at, const nl_expr *expr,
     return nl_raise_text(NL_COND_INTERNAL_ERROR, NL_HERE, "expression kind %d cannot be evaluated here", (int)expr->kind);
 }
 
-static nl_status compile_expr(compiler *c, const scope *at, const nl_expr *expr, uint32_t *target)
+static nl_status compile_expr(compiler *c, scope *at, const nl_expr *expr, uint32_t *target)
 {
-    if (find_expr(c, at, expr, target)) return NULL;
+    if (find_expr(c, expr, target)) return NULL;
     if (++c->depth > NL_EXPRESSION_DEPTH_MAX * 4)
         return nl_raise_text(NL_COND_INTERNAL_ERROR, NL_HERE, "expression nested more than %u levels", NL_EXPRESSION_DEPTH_MAX * 4);
     NL_TRY(compile_kind(c, at, expr, target));
@@ -440,16 +460,19 @@ static nl_status compile_expr(compiler *c, const scope *at, const nl_expr *expr,
     return NULL;
 }
 
-static nl_program *start(compiler *c, nl_arena *arena, const nl_column *inputs, uint32_t input_count)
+/* `like` says what to compile: its arena, inputs, is_exact and has_exact. */
+static compiler *start(const compiler *like)
 {
-    nl_program *program = NL_NEW(arena, nl_program);
-    program->arena = arena;
-    program->input_count = input_count;
-    program->input_types = NL_NEW_ARRAY(arena, const nl_type *, input_count);
-    for (uint32_t i = 0; i < input_count; i++)
-        program->input_types[i] = inputs[i].type;
-    *c = (compiler){.arena = arena, .program = program, .inputs = inputs, .input_count = input_count};
-    return program;
+    compiler *c = NL_NEW(like->arena, compiler);
+    *c = *like;
+    nl_program *program = NL_NEW(c->arena, nl_program);
+    program->arena = c->arena;
+    program->input_count = c->input_count;
+    program->input_types = NL_NEW_ARRAY(c->arena, const nl_type *, c->input_count);
+    for (uint32_t i = 0; i < c->input_count; i++)
+        program->input_types[i] = c->inputs[i].type;
+    c->program = program;
+    return c;
 }
 
 static nl_status end(compiler *c, nl_program **out)
@@ -466,15 +489,13 @@ static nl_status end(compiler *c, nl_program **out)
     return NULL;
 }
 
-static nl_status compile_outputs(nl_arena *arena, const nl_expr *const *exprs, uint32_t expr_count, const nl_column *inputs,
-                                 uint32_t input_count, bool is_exact, bool *has_shortcuts, nl_program **out)
+static nl_status compile_outputs(const compiler *like, const nl_expr *const *exprs, uint32_t expr_count, bool *has_shortcuts, nl_program **out)
 {
-    compiler *c = NL_NEW(arena, compiler);
-    nl_program *program = start(c, arena, inputs, input_count);
-    c->is_exact = is_exact;
-    scope *top = NL_NEW(arena, scope);
+    compiler *c = start(like);
+    nl_program *program = c->program;
+    scope *top = NL_NEW(c->arena, scope);
     *top = (scope){.block = &program->main};
-    uint32_t *outputs = NL_NEW_ARRAY(arena, uint32_t, expr_count);
+    uint32_t *outputs = NL_NEW_ARRAY(c->arena, uint32_t, expr_count);
     for (uint32_t i = 0; i < expr_count; i++)
         NL_TRY(compile_expr(c, top, exprs[i], &outputs[i]));
     program->outputs = outputs;
@@ -494,10 +515,12 @@ static bool are_deterministic(const nl_expr *const *exprs, uint32_t count)
 nl_status nl_program_compile(nl_arena *arena, const nl_expr *const *exprs, uint32_t expr_count, const nl_column *inputs,
                              uint32_t input_count, nl_program **out)
 {
+    compiler like = {.arena = arena, .inputs = inputs, .input_count = input_count, .has_exact = are_deterministic(exprs, expr_count)};
     bool has_shortcuts = false;
-    NL_TRY(compile_outputs(arena, exprs, expr_count, inputs, input_count, false, &has_shortcuts, out));
-    if (!has_shortcuts || !are_deterministic(exprs, expr_count)) return NULL;
-    return compile_outputs(arena, exprs, expr_count, inputs, input_count, true, &has_shortcuts, &(*out)->exact);
+    NL_TRY(compile_outputs(&like, exprs, expr_count, &has_shortcuts, out));
+    if (!has_shortcuts || !like.has_exact) return NULL;
+    like.is_exact = true;
+    return compile_outputs(&like, exprs, expr_count, &has_shortcuts, &(*out)->exact);
 }
 
 /* Those that cannot fail go first, the cheap ones before the costly ones: they only take rows away from those that
@@ -524,18 +547,17 @@ static void order_conjuncts(nl_arena *arena, nl_list *conjuncts)
     *conjuncts = ordered;
 }
 
-static nl_status compile_conjuncts(nl_arena *arena, const nl_expr *condition, const nl_column *inputs, uint32_t input_count,
-                                   bool is_exact, bool *has_shortcuts, nl_program **out)
+static nl_status compile_conjuncts(const compiler *like, const nl_expr *condition, bool *has_shortcuts, nl_program **out)
 {
-    compiler *c = NL_NEW(arena, compiler);
-    nl_program *program = start(c, arena, inputs, input_count);
-    c->is_exact = is_exact;
+    compiler *c = start(like);
+    nl_arena *arena = c->arena;
+    nl_program *program = c->program;
     nl_list conjuncts = {0};
     nl_expr_conjuncts(arena, condition, &conjuncts);
     order_conjuncts(arena, &conjuncts);
     uint32_t *targets = NL_NEW_ARRAY(arena, uint32_t, conjuncts.count);
     nl_block **blocks = NL_NEW_ARRAY(arena, nl_block *, conjuncts.count);
-    const scope *at = NULL;
+    scope *at = NULL;
     for (uint32_t i = 0; i < conjuncts.count; i++) {
         blocks[i] = NL_NEW(arena, nl_block);
         scope *inner = NL_NEW(arena, scope);
@@ -552,8 +574,10 @@ static nl_status compile_conjuncts(nl_arena *arena, const nl_expr *condition, co
 
 nl_status nl_program_compile_filter(nl_arena *arena, const nl_expr *condition, const nl_column *inputs, uint32_t input_count, nl_program **out)
 {
+    compiler like = {.arena = arena, .inputs = inputs, .input_count = input_count, .has_exact = are_deterministic(&condition, 1)};
     bool has_shortcuts = false;
-    NL_TRY(compile_conjuncts(arena, condition, inputs, input_count, false, &has_shortcuts, out));
-    if (!has_shortcuts || !are_deterministic(&condition, 1)) return NULL;
-    return compile_conjuncts(arena, condition, inputs, input_count, true, &has_shortcuts, &(*out)->exact);
+    NL_TRY(compile_conjuncts(&like, condition, &has_shortcuts, out));
+    if (!has_shortcuts || !like.has_exact) return NULL;
+    like.is_exact = true;
+    return compile_conjuncts(&like, condition, &has_shortcuts, &(*out)->exact);
 }

@@ -1,50 +1,6 @@
 /* exec/program_in.c - IN: a constant list is a hash set; a dictionary is looked up once per value. */
 #include "exec/program.h"
 
-#include "base/hash.h"
-
-static uint64_t hash_text(nl_str text)
-{
-    return nl_hash_bytes(text.data, text.length, 0);
-}
-
-static uint64_t hash_real(double value)
-{
-    if (value != value) return 0x7ff8;
-    if (value == 0) value = 0; /* -0.0 */
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return nl_hash_u64(bits);
-}
-
-static uint64_t hash_decimal(nl_int128 value)
-{
-    return nl_hash_mix(nl_hash_u64((uint64_t)value), (uint64_t)(value >> 64));
-}
-
-static uint64_t hash_value(const nl_value *value)
-{
-    const nl_interval *interval = &value->interval;
-    switch (value->type->physical) {
-    case NL_PHYS_BOOL: return nl_hash_u64(value->boolean);
-    case NL_PHYS_F32:
-    case NL_PHYS_F64: return hash_real(value->real);
-    case NL_PHYS_STRING: return hash_text(value->text);
-    case NL_PHYS_INTERVAL:
-        return nl_hash_mix(nl_hash_mix((uint64_t)interval->months, (uint64_t)interval->days), (uint64_t)interval->micros);
-    case NL_PHYS_I8:
-    case NL_PHYS_I16:
-    case NL_PHYS_I32:
-    case NL_PHYS_I64:
-    case NL_PHYS_I128:
-        return value->type->id == NL_TYPE_DECIMAL ? hash_decimal(value->decimal) : nl_hash_u64((uint64_t)value->integer);
-    case NL_PHYS_NONE:
-    case NL_PHYS_LIST:
-    case NL_PHYS_STRUCT: break; /* the compiler makes no set of these */
-    }
-    return 0;
-}
-
 const nl_in_set *nl_in_set_new(nl_arena *arena, const nl_expr *const *literals, uint32_t count)
 {
     nl_in_set *set = NL_NEW(arena, nl_in_set);
@@ -62,7 +18,7 @@ const nl_in_set *nl_in_set_new(nl_arena *arena, const nl_expr *const *literals, 
             set->has_null = true;
             continue;
         }
-        uint64_t hash = hash_value(value);
+        uint64_t hash = nl_value_hash(value);
         uint32_t slot = (uint32_t)hash & set->slot_mask;
         bool is_known = false;
         for (; set->slots[slot] && !is_known; slot = (slot + 1) & set->slot_mask)
@@ -105,7 +61,7 @@ static nl_value value_at(const nl_type *type, const void *values, uint32_t index
 static bool contains(const nl_in_set *set, const nl_type *type, const void *values, uint32_t index)
 {
     nl_value value = value_at(type, values, index);
-    uint64_t hash = hash_value(&value);
+    uint64_t hash = nl_value_hash(&value);
     for (uint32_t slot = (uint32_t)hash & set->slot_mask; set->slots[slot]; slot = (slot + 1) & set->slot_mask) {
         uint32_t at = set->slots[slot] - 1;
         if (set->hashes[at] == hash && nl_value_equal(&set->values[at], &value)) return true;

@@ -213,32 +213,10 @@ nl_status nl_expr_call_named(nl_arena *arena, const nl_eval_confs *confs, const 
 
 static bool is_not_constant_node(const nl_expr *expr)
 {
-    switch (expr->kind) {
-    case NL_EXPR_COLUMN:
-    case NL_EXPR_OUTER:
-    case NL_EXPR_AGGREGATE:
-    case NL_EXPR_WINDOW:
-    case NL_EXPR_GROUPING:
-    case NL_EXPR_SUBQUERY:
-        return true;
-    case NL_EXPR_CALL:
-        return !expr->function->is_deterministic;
-    case NL_EXPR_LITERAL:
-    case NL_EXPR_CAST:
-    case NL_EXPR_AND:
-    case NL_EXPR_OR:
-    case NL_EXPR_NOT:
-    case NL_EXPR_IS_NULL:
-    case NL_EXPR_IS_NOT_NULL:
-    case NL_EXPR_CASE:
-    case NL_EXPR_COALESCE:
-    case NL_EXPR_IN:
-    case NL_EXPR_FIELD:
-    case NL_EXPR_LAMBDA:
-    case NL_EXPR_PARAMETER:
-        return false;
-    }
-    return true;
+    static const bool varies[] = {[NL_EXPR_COLUMN] = true,    [NL_EXPR_OUTER] = true,    [NL_EXPR_AGGREGATE] = true,
+                                  [NL_EXPR_WINDOW] = true,    [NL_EXPR_GROUPING] = true, [NL_EXPR_SUBQUERY] = true};
+    _Static_assert(NL_COUNT(varies) == NL_EXPR_SUBQUERY + 1, "a row for the last kind");
+    return expr->kind == NL_EXPR_CALL ? !expr->function->is_deterministic : varies[expr->kind];
 }
 
 /* A parameter inside its lambda is fine: the lambda as a whole is constant. */
@@ -268,35 +246,11 @@ bool nl_expr_is_deterministic(const nl_expr *expr)
 static bool visit_safe(void *context, const nl_expr *expr)
 {
     (void)context;
-    switch (expr->kind) {
-    case NL_EXPR_CALL:
-        return !expr->function->can_fail;
-    case NL_EXPR_AGGREGATE:
-    case NL_EXPR_WINDOW:
-        return !expr->call->can_fail;
-    case NL_EXPR_CAST:
-        if (expr->cast_mode == NL_CAST_TRY || expr->cast_mode == NL_CAST_LEGACY) return true;
-        return !nl_cast_can_fail(expr->children[0]->type, expr->type, true);
-    case NL_EXPR_SUBQUERY:
-        return expr->subquery_kind != NL_SUBQUERY_SCALAR;
-    case NL_EXPR_LITERAL:
-    case NL_EXPR_COLUMN:
-    case NL_EXPR_OUTER:
-    case NL_EXPR_AND:
-    case NL_EXPR_OR:
-    case NL_EXPR_NOT:
-    case NL_EXPR_IS_NULL:
-    case NL_EXPR_IS_NOT_NULL:
-    case NL_EXPR_CASE:
-    case NL_EXPR_COALESCE:
-    case NL_EXPR_IN:
-    case NL_EXPR_FIELD:
-    case NL_EXPR_LAMBDA:
-    case NL_EXPR_PARAMETER:
-    case NL_EXPR_GROUPING:
-        return true;
-    }
-    return false;
+    if (expr->kind == NL_EXPR_CALL) return !expr->function->can_fail;
+    if (expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW) return !expr->call->can_fail;
+    if (expr->kind == NL_EXPR_SUBQUERY) return expr->subquery_kind != NL_SUBQUERY_SCALAR;
+    if (expr->kind != NL_EXPR_CAST || expr->cast_mode == NL_CAST_TRY || expr->cast_mode == NL_CAST_LEGACY) return true;
+    return !nl_cast_can_fail(expr->children[0]->type, expr->type, true);
 }
 
 bool nl_expr_can_fail(const nl_expr *expr)

@@ -151,11 +151,23 @@ NL_MUST_USE nl_status nl_expr_map_parts(nl_arena *arena, const nl_expr *expr, nl
 bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context);
 bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ignored */
 bool nl_expr_same(const nl_expr *a, const nl_expr *b);  /* also when operands are in another order: b + a, b > a, IN (2, 1) */
+uint64_t nl_expr_same_hash(const nl_expr *expr);        /* equal for expressions that nl_expr_same takes for one */
 bool nl_expr_is_constant(const nl_expr *expr);          /* no columns, parameters, subqueries, aggregates; deterministic */
 bool nl_expr_is_deterministic(const nl_expr *expr);
 bool nl_expr_can_fail(const nl_expr *expr);
 bool nl_expr_has(const nl_expr *expr, nl_expr_kind kind); /* itself included; subquery plans are not entered */
 void nl_expr_columns(nl_arena *arena, const nl_expr *expr, nl_list *ids); /* distinct ids, each as (void *)(uintptr_t)id */
+/* Expressions to be found again in constant time, in the sense of nl_expr_same. Zeroed is empty. */
+#define NL_EXPR_SET_NONE UINT32_MAX
+typedef struct nl_expr_set {
+    nl_list exprs;    /* const nl_expr *, in the order in which they were added     */
+    uint64_t *hashes; /* of exprs; room for slot_count                              */
+    uint32_t *slots;  /* open addressing: index in exprs + 1; slot_count a power of 2 */
+    uint32_t slot_count;
+    bool is_exact;    /* found in the sense of nl_expr_equal; set before the first is added */
+} nl_expr_set;
+uint32_t nl_expr_set_find(const nl_expr_set *set, const nl_expr *expr); /* the index, or NL_EXPR_SET_NONE */
+void nl_expr_set_add(nl_arena *arena, nl_expr_set *set, const nl_expr *expr);
 /* Splits a conjunction; adds each conjunct (const nl_expr *) to the list. */
 void nl_expr_conjuncts(nl_arena *arena, const nl_expr *expr, nl_list *conjuncts);
 /* Text as Spark's EXPLAIN prints it ("(a#1 > 5)"). */

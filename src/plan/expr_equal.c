@@ -1,6 +1,8 @@
 /* plan/expr_equal.c - when two expressions are the same: node by node, or also by what commutes (Spark's canonical form). */
 #include "plan/expr.h"
 
+#include "base/hash.h"
+
 /* Lambda variables have ids of their own; inside two lambdas the n-th of one is the n-th of the other. */
 typedef struct lambda_pair {
     const struct lambda_pair *outer;
@@ -228,4 +230,67 @@ bool nl_expr_equal(const nl_expr *a, const nl_expr *b)
 bool nl_expr_same(const nl_expr *a, const nl_expr *b)
 {
     return same(&(comparison){.is_any_order = true}, a, b);
+}
+
+/* ---- a hash for nl_expr_same ---- */
+
+/* What of a node is the same in every order of operands: not which comparison it is, nor how a chain is nested. */
+static uint64_t hash_node(const nl_expr *expr)
+{
+    if (expr->kind == NL_EXPR_LITERAL) return nl_hash_mix(3, nl_value_hash(&expr->value));
+    if (expr->kind == NL_EXPR_COLUMN || expr->kind == NL_EXPR_OUTER) return nl_hash_mix(4, expr->column);
+    if (expr->kind == NL_EXPR_FIELD) return nl_hash_mix(5, expr->ordinal);
+    if (expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW) return nl_hash_u64((uintptr_t)expr->call->row);
+    if (expr->kind == NL_EXPR_CALL && !is_commutative(expr) && !relation_of(expr)) return nl_hash_u64((uintptr_t)expr->function->row);
+    return 0;
+}
+
+static bool add_node(void *context, const nl_expr *expr)
+{
+    *(uint64_t *)context += hash_node(expr);
+    return true;
+}
+
+uint64_t nl_expr_same_hash(const nl_expr *expr)
+{
+    uint64_t sum = 0; /* a sum, since the order of operands does not count */
+    nl_expr_walk(expr, add_node, &sum);
+    return nl_hash_u64(sum);
+}
+
+/* ---- a set of expressions ---- */
+
+static void put(nl_expr_set *set, uint32_t index)
+{
+    uint32_t slot = (uint32_t)set->hashes[index] & (set->slot_count - 1);
+    while (set->slots[slot]) slot = (slot + 1) & (set->slot_count - 1);
+    set->slots[slot] = index + 1;
+}
+
+uint32_t nl_expr_set_find(const nl_expr_set *set, const nl_expr *expr)
+{
+    if (set->exprs.count == 0) return NL_EXPR_SET_NONE;
+    const uint64_t hash = nl_expr_same_hash(expr);
+    const comparison by = {.is_any_order = !set->is_exact};
+    for (uint32_t slot = (uint32_t)hash & (set->slot_count - 1); set->slots[slot]; slot = (slot + 1) & (set->slot_count - 1)) {
+        const uint32_t index = set->slots[slot] - 1;
+        if (set->hashes[index] == hash && same(&by, set->exprs.items[index], expr)) return index;
+    }
+    return NL_EXPR_SET_NONE;
+}
+
+void nl_expr_set_add(nl_arena *arena, nl_expr_set *set, const nl_expr *expr)
+{
+    const uint32_t index = set->exprs.count;
+    nl_list_add(arena, &set->exprs, NL_UNCONST(expr));
+    if (2 * set->exprs.count > set->slot_count) {
+        set->slot_count = NL_MAX(16u, 2 * set->slot_count);
+        uint64_t *hashes = NL_NEW_ARRAY(arena, uint64_t, set->slot_count);
+        if (index) memcpy(hashes, set->hashes, index * sizeof *hashes);
+        set->hashes = hashes;
+        set->slots = NL_NEW_ARRAY(arena, uint32_t, set->slot_count);
+        for (uint32_t i = 0; i < index; i++) put(set, i);
+    }
+    set->hashes[index] = nl_expr_same_hash(expr);
+    put(set, index);
 }

@@ -88,6 +88,27 @@ static void test_what_commutes_is_the_same(void **state)
     assert_false(nl_expr_same(nl_expr_coalesce(arena, ab, 2), nl_expr_coalesce(arena, ba, 2)));
 }
 
+static void test_a_set_finds_what_is_the_same(void **state)
+{
+    (void)state;
+    nl_expr_set set = {0};
+    nl_expr_set exact = {.is_exact = true};
+    assert_int_equal(nl_expr_set_find(&set, flag(1)), NL_EXPR_SET_NONE);
+    for (nl_column_id id = 1; id <= 100; id++) {
+        const nl_expr *both = nl_expr_and(arena, flag(id), nl_expr_not(arena, flag(id + 1)));
+        nl_expr_set_add(arena, &set, both);
+        nl_expr_set_add(arena, &exact, both);
+    }
+    for (nl_column_id id = 1; id <= 100; id++) {
+        const nl_expr *other = nl_expr_and(arena, nl_expr_not(arena, flag(id + 1)), flag(id));
+        assert_int_equal(nl_expr_set_find(&set, other), id - 1);
+        assert_int_equal(nl_expr_set_find(&exact, other), NL_EXPR_SET_NONE);
+        assert_int_equal(nl_expr_set_find(&exact, set.exprs.items[id - 1]), id - 1);
+    }
+    assert_int_equal(nl_expr_set_find(&set, nl_expr_and(arena, flag(1), flag(2))), NL_EXPR_SET_NONE);
+    assert_int_equal(nl_expr_set_find(&set, integer(1)), NL_EXPR_SET_NONE);
+}
+
 static nl_status rename_column(void *context, nl_arena *where, const nl_expr *expr, const nl_expr **result)
 {
     *result = expr;
@@ -148,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_conjunctions_are_flat),
         cmocka_unit_test(test_equality_is_structural),
         cmocka_unit_test(test_what_commutes_is_the_same),
+        cmocka_unit_test(test_a_set_finds_what_is_the_same),
         cmocka_unit_test(test_rewrites_share_what_does_not_change),
         cmocka_unit_test(test_casts_that_change_nothing_are_not_made),
         cmocka_unit_test(test_columns_are_found_once),

@@ -63,6 +63,7 @@ typedef struct nl_plan_context {
     uint32_t depth;
     /* Constant evaluation: exec's nl_expr_evaluate (plan cannot include exec). */
     nl_status (*evaluate)(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value);
+    struct nl_estimates *estimates;  /* of joins, once computed (optimizer/estimate.c); starts as NULL */
     uint64_t disabled_rules;         /* optimizer rules turned off, for tests; bits in optimizer order */
 } nl_plan_context;
 

@@ -9,6 +9,7 @@ void nl_aggregation_start(nl_aggregation *aggregation, nl_scope *scope, const nl
     aggregation->key_columns = NL_NEW_ARRAY(arena, nl_column, grouping->key_count + 1);
     for (uint32_t i = 0; i < grouping->key_count; i++) {
         const nl_expr *key = grouping->keys[i];
+        nl_expr_set_add(arena, &aggregation->keys, key);
         nl_column *column = &aggregation->key_columns[i];
         const bool keeps_id = key->kind == NL_EXPR_COLUMN && !grouping->sets;
         column->id = keeps_id ? key->column : nl_plan_new_id(context);
@@ -31,14 +32,14 @@ static const nl_expr *refer(nl_arena *arena, const nl_column *column, const nl_e
 static const nl_expr *aggregate_column(nl_aggregation *a, const nl_expr *expr)
 {
     nl_arena *arena = nl_scope_arena(a->scope);
-    for (uint32_t i = 0; i < a->aggregates.count; i++)
-        if (nl_expr_same(a->aggregates.items[i], expr)) return refer(arena, a->aggregate_columns.items[i], expr);
+    const uint32_t known = nl_expr_set_find(&a->aggregates, expr);
+    if (known != NL_EXPR_SET_NONE) return refer(arena, a->aggregate_columns.items[known], expr);
     nl_column *column = NL_NEW(arena, nl_column);
     column->id = nl_plan_new_id(a->scope->env->context);
     column->name = nl_expr_pretty_str(arena, expr);
     column->type = expr->type;
     column->is_nullable = expr->is_nullable;
-    nl_list_add(arena, &a->aggregates, NL_UNCONST(expr));
+    nl_expr_set_add(arena, &a->aggregates, expr);
     nl_list_add(arena, &a->aggregate_columns, column);
     return refer(arena, column, expr);
 }
@@ -65,9 +66,9 @@ static nl_status bit_of_key(nl_aggregation *a, const nl_expr *gid, const nl_expr
 {
     nl_arena *arena = nl_scope_arena(a->scope);
     const uint32_t count = a->grouping.key_count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!nl_expr_same(a->grouping.keys[i], key)) continue;
-        const nl_value shift = nl_value_int(nl_type_int(), count - 1 - i);
+    const uint32_t index = nl_expr_set_find(&a->keys, key);
+    if (index != NL_EXPR_SET_NONE) {
+        const nl_value shift = nl_value_int(nl_type_int(), count - 1 - index);
         const nl_value one = nl_value_int(nl_type_bigint(), 1);
         const nl_expr *const shifted[] = {gid, nl_expr_literal(arena, &shift)};
         const nl_expr *moved = NULL;
@@ -130,9 +131,9 @@ static nl_status check_subquery(nl_aggregation *a, const nl_expr *expr)
 static nl_status rewrite(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
 {
     nl_aggregation *a = context;
-    for (uint32_t i = 0; i < a->grouping.key_count; i++) {
-        if (!nl_expr_same(a->grouping.keys[i], expr)) continue;
-        *result = refer(arena, &a->key_columns[i], expr);
+    const uint32_t key = nl_expr_set_find(&a->keys, expr);
+    if (key != NL_EXPR_SET_NONE) {
+        *result = refer(arena, &a->key_columns[key], expr);
         return NULL;
     }
     if (expr->kind == NL_EXPR_AGGREGATE) {
@@ -154,10 +155,10 @@ const nl_logical *nl_aggregation_plan(nl_aggregation *a, const nl_logical *child
 {
     nl_arena *arena = nl_scope_arena(a->scope);
     nl_logical *plan = nl_logical_new(arena, NL_PLAN_AGGREGATE, &child, 1);
-    const uint32_t count = a->grouping.key_count + a->aggregates.count;
+    const uint32_t count = a->grouping.key_count + a->aggregates.exprs.count;
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, count + 2);
     memcpy(columns, a->key_columns, a->grouping.key_count * sizeof *columns);
-    for (uint32_t i = 0; i < a->aggregates.count; i++)
+    for (uint32_t i = 0; i < a->aggregates.exprs.count; i++)
         columns[a->grouping.key_count + i] = *(const nl_column *)a->aggregate_columns.items[i];
     if (a->grouping.sets)
         columns[count] = (nl_column){.id = a->grouping_id, .name = NL_STR("spark_grouping_id"), .type = nl_type_bigint()};
@@ -165,8 +166,8 @@ const nl_logical *nl_aggregation_plan(nl_aggregation *a, const nl_logical *child
     plan->column_count = count + (a->grouping.sets != NULL);
     plan->aggregate.keys = a->grouping.keys;
     plan->aggregate.key_count = a->grouping.key_count;
-    plan->aggregate.aggregates = (const nl_expr *const *)(void *)a->aggregates.items;
-    plan->aggregate.aggregate_count = a->aggregates.count;
+    plan->aggregate.aggregates = (const nl_expr *const *)(void *)a->aggregates.exprs.items;
+    plan->aggregate.aggregate_count = a->aggregates.exprs.count;
     plan->aggregate.grouping_sets = a->grouping.sets;
     plan->aggregate.grouping_set_count = a->grouping.set_count;
     return plan;

@@ -296,7 +296,8 @@ typedef struct nl_aggregation {
     nl_scope *scope;
     nl_grouping grouping;
     nl_column *key_columns;
-    nl_list aggregates;        /* const nl_expr * */
+    nl_expr_set keys;          /* those of grouping */
+    nl_expr_set aggregates;
     nl_list aggregate_columns; /* nl_column *     */
     nl_column_id grouping_id;
     nl_column_set input;
@@ -308,7 +309,7 @@ const nl_logical *nl_aggregation_plan(nl_aggregation *aggregation, const nl_logi
 /* Windows: takes WINDOW expressions out of expr and puts columns in their place. */
 typedef struct nl_windows {
     nl_plan_context *context;
-    nl_list exprs;   /* const nl_expr *  */
+    nl_expr_set set; /* exact            */
     nl_list columns; /* nl_column *      */
     nl_list levels;  /* uint32_t as pointers: 0, or one more than the highest level inside */
 } nl_windows;

@@ -65,6 +65,19 @@ static bool is_try_arithmetic(nl_str name)
     return false;
 }
 
+/* No function looks when it is bound at a constant whose type nests deeper: options and percentages are flat. Folding the
+ * others would build array(array(array(1))) again at each of its levels. */
+enum { FOLDED_TYPE_DEPTH_MAX = 3 };
+
+static bool is_deeper(const nl_type *type, uint32_t levels)
+{
+    if (!nl_type_is_nested(type)) return false;
+    if (levels == 0) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (is_deeper(type->children[i].type, levels - 1)) return true;
+    return false;
+}
+
 nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
                            const nl_bound_function **bound, const nl_expr **cast)
 {
@@ -89,6 +102,7 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
             lambdas[i] = lambda;
             continue;
         }
+        if (is_deeper(args[i]->type, FOLDED_TYPE_DEPTH_MAX)) continue;
         nl_status status = nl_fold(scope, args[i], &constants[i]); /* a failing constant fails when it is evaluated */
         nl_error_free(status);
     }

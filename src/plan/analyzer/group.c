@@ -7,7 +7,7 @@
 typedef struct grouper {
     nl_scope *scope;
     nl_items *items;
-    nl_list keys; /* const nl_expr * */
+    nl_expr_set keys; /* exact */
     bool has_sets;
 } grouper;
 
@@ -58,10 +58,11 @@ static nl_status resolve_key(grouper *g, const nl_ast_expr *ast, const nl_expr *
 /* The place of the key, added when it is new. */
 static uint32_t key_place(grouper *g, const nl_expr *key)
 {
-    for (uint32_t i = 0; i < g->keys.count; i++)
-        if (nl_expr_equal(g->keys.items[i], key)) return i;
-    nl_list_add(nl_scope_arena(g->scope), &g->keys, NL_UNCONST(key));
-    return g->keys.count - 1;
+    const uint32_t known = nl_expr_set_find(&g->keys, key);
+    if (known != NL_EXPR_SET_NONE) return known;
+    g->keys.is_exact = true;
+    nl_expr_set_add(nl_scope_arena(g->scope), &g->keys, key);
+    return g->keys.exprs.count - 1;
 }
 
 static nl_status key_bit(grouper *g, const nl_ast_expr *ast, uint64_t *bit)
@@ -249,7 +250,7 @@ nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, 
             grouping->set_count = sets.count;
         }
     }
-    grouping->keys = (const nl_expr *const *)(void *)g.keys.items;
-    grouping->key_count = g.keys.count;
+    grouping->keys = (const nl_expr *const *)(void *)g.keys.exprs.items;
+    grouping->key_count = g.keys.exprs.count;
     return NULL;
 }

@@ -130,33 +130,35 @@ static nl_status without_field(nl_scope *scope, const nl_expr *base, const nl_st
     return nl_call_function(scope, NL_STR("named_struct"), args, count, result);
 }
 
+/* parts[0 … k] name the item, what follows k a field inside it. Takes it, or the field, out. */
+static nl_status except_match(nl_scope *scope, const nl_str *parts, uint32_t count, uint32_t k, nl_items *items, uint32_t start, bool *is_found)
+{
+    uint32_t kept = start;
+    for (uint32_t i = start; i < items->count; i++) {
+        nl_item item = items->list[i];
+        const nl_column qualifier = {.qualifier = item.qualifier, .qualifier_count = item.qualifier_count};
+        const bool is_match = nl_names_equal(scope, item.name, parts[k]) && k <= item.qualifier_count && qualifier_matches(scope, &qualifier, parts, k);
+        *is_found = *is_found || is_match;
+        if (is_match && k + 1 == count) continue;
+        if (is_match) {
+            NL_TRY(without_field(scope, item.expr, parts + k + 1, count - k - 1, &item.expr));
+            item.is_plain = false;
+            item.id = nl_plan_new_id(scope->env->context);
+        }
+        items->list[kept++] = item;
+    }
+    items->count = kept;
+    return NULL;
+}
+
 static nl_status except_one(nl_scope *scope, const nl_ast_name *name, nl_items *items, uint32_t start)
 {
-    nl_arena *arena = nl_scope_arena(scope);
     const nl_str *parts = NULL;
     uint32_t count = 0;
     NL_TRY(nl_name_parts(scope, name, &parts, &count));
-    nl_items rest = {0};
     bool is_found = false;
-    for (uint32_t k = count; k-- > 0 && !is_found;) {
-        rest = (nl_items){0};
-        for (uint32_t i = 0; i < items->count; i++) {
-            nl_item item = items->list[i];
-            const bool is_match = i >= start && nl_names_equal(scope, item.name, parts[k]) && k <= item.qualifier_count &&
-                                  qualifier_matches(scope, &(nl_column){.qualifier = item.qualifier, .qualifier_count = item.qualifier_count}, parts, k);
-            is_found = is_found || is_match;
-            if (is_match && k + 1 == count) continue;
-            if (is_match) {
-                NL_TRY(without_field(scope, item.expr, parts + k + 1, count - k - 1, &item.expr));
-                item.is_plain = false;
-                item.id = nl_plan_new_id(scope->env->context);
-            }
-            nl_items_add(arena, &rest, item);
-        }
-    }
-    if (!is_found) return nl_raise_unresolved(scope, parts, count);
-    *items = rest;
-    return NULL;
+    for (uint32_t k = count; k-- > 0 && !is_found;) NL_TRY(except_match(scope, parts, count, k, items, start, &is_found));
+    return is_found ? NULL : nl_raise_unresolved(scope, parts, count);
 }
 
 nl_status nl_expand_star(nl_scope *scope, const nl_ast_expr *star, nl_items *items)

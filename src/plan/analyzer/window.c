@@ -214,9 +214,9 @@ static nl_status take_window(void *context, nl_arena *arena, const nl_expr *expr
     if (expr->kind != NL_EXPR_WINDOW) return nl_expr_map_parts(arena, expr, take_window, context, result);
     NL_TRY(nl_expr_map_parts(arena, expr, take_window, context, &expr)); /* those inside first */
     const uint32_t expr_level = window_level(windows, expr);
-    for (uint32_t i = 0; i < windows->exprs.count; i++) {
-        if (!nl_expr_equal(windows->exprs.items[i], expr)) continue;
-        const nl_expr *same = nl_column_ref(arena, windows->columns.items[i]);
+    const uint32_t known = nl_expr_set_find(&windows->set, expr);
+    if (known != NL_EXPR_SET_NONE) {
+        const nl_expr *same = nl_column_ref(arena, windows->columns.items[known]);
         *result = nl_expr_with_pretty(arena, same, nl_expr_pretty(arena, expr));
         return NULL;
     }
@@ -225,7 +225,8 @@ static nl_status take_window(void *context, nl_arena *arena, const nl_expr *expr
     column->name = NL_STR("_we");
     column->type = expr->type;
     column->is_nullable = expr->is_nullable;
-    nl_list_add(arena, &windows->exprs, NL_UNCONST(expr));
+    windows->set.is_exact = true;
+    nl_expr_set_add(arena, &windows->set, expr);
     nl_list_add(arena, &windows->columns, column);
     nl_list_add(arena, &windows->levels, (void *)(uintptr_t)expr_level);
     *result = nl_expr_with_pretty(arena, nl_column_ref(arena, column), nl_expr_pretty(arena, expr));
@@ -256,19 +257,19 @@ static bool same_spec(const nl_expr *a, const nl_expr *b)
 static const nl_logical *plan_level(const nl_windows *windows, uint32_t level, const nl_logical *child)
 {
     nl_arena *arena = windows->context->arena;
-    bool *is_done = NL_NEW_ARRAY(arena, bool, windows->exprs.count + 1);
-    for (uint32_t i = 0; i < windows->exprs.count; i++) is_done[i] = (uint32_t)(uintptr_t)windows->levels.items[i] != level;
-    for (uint32_t first = 0; first < windows->exprs.count; first++) {
+    bool *is_done = NL_NEW_ARRAY(arena, bool, windows->set.exprs.count + 1);
+    for (uint32_t i = 0; i < windows->set.exprs.count; i++) is_done[i] = (uint32_t)(uintptr_t)windows->levels.items[i] != level;
+    for (uint32_t first = 0; first < windows->set.exprs.count; first++) {
         if (is_done[first]) continue;
         nl_logical *plan = nl_logical_new(arena, NL_PLAN_WINDOW, &child, 1);
-        const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, windows->exprs.count);
-        nl_column *columns = NL_NEW_ARRAY(arena, nl_column, child->column_count + windows->exprs.count);
+        const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, windows->set.exprs.count);
+        nl_column *columns = NL_NEW_ARRAY(arena, nl_column, child->column_count + windows->set.exprs.count);
         memcpy(columns, child->columns, child->column_count * sizeof *columns);
         uint32_t count = 0;
-        for (uint32_t i = first; i < windows->exprs.count; i++) {
-            if (is_done[i] || !same_spec(windows->exprs.items[first], windows->exprs.items[i])) continue;
+        for (uint32_t i = first; i < windows->set.exprs.count; i++) {
+            if (is_done[i] || !same_spec(windows->set.exprs.items[first], windows->set.exprs.items[i])) continue;
             is_done[i] = true;
-            exprs[count] = windows->exprs.items[i];
+            exprs[count] = windows->set.exprs.items[i];
             columns[child->column_count + count++] = *(const nl_column *)windows->columns.items[i];
         }
         plan->columns = columns;

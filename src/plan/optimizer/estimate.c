@@ -2,6 +2,7 @@
  * al., 1979). Only the order of magnitude matters: join order and build sides are chosen by it. */
 #include <math.h>
 
+#include "base/hash.h"
 #include "plan/optimizer/rules.h"
 
 #define UNKNOWN_TABLE_ROWS    100000.0
@@ -326,7 +327,7 @@ static double conjuncts_selectivity(nl_plan_context *context, const nl_logical *
     return others * NL_MAX(equalities, NL_MIN(least, 1));
 }
 
-static double join_rows(nl_plan_context *context, const nl_logical *plan)
+static double compute_join_rows(nl_plan_context *context, const nl_logical *plan)
 {
     const nl_logical *left = plan->children[0];
     const nl_logical *right = plan->children[1];
@@ -354,6 +355,54 @@ static double join_rows(nl_plan_context *context, const nl_logical *plan)
         return left_rows;
     }
     return matches;
+}
+
+/* Plans are immutable, and every rule that asks about a join asks about those below it, too: what was computed is kept by
+ * address, for 500 joins to be estimated 500 times and not 500 times 500. */
+typedef struct nl_estimates {
+    const nl_logical **plans; /* open addressing; slot_count is a power of 2 */
+    double *rows;
+    uint32_t slot_count;
+    uint32_t count;
+} nl_estimates;
+
+static uint32_t slot_of(const nl_estimates *known, const nl_logical *plan)
+{
+    uint32_t slot = (uint32_t)nl_hash_u64((uintptr_t)plan) & (known->slot_count - 1);
+    while (known->plans[slot] && known->plans[slot] != plan) slot = (slot + 1) & (known->slot_count - 1);
+    return slot;
+}
+
+static void grow_estimates(nl_plan_context *context)
+{
+    const nl_estimates old = context->estimates ? *context->estimates : (nl_estimates){0};
+    nl_estimates *grown = NL_NEW(context->arena, nl_estimates);
+    grown->count = old.count;
+    grown->slot_count = NL_MAX(64u, 2 * old.slot_count);
+    grown->plans = NL_NEW_ARRAY(context->arena, const nl_logical *, grown->slot_count);
+    grown->rows = NL_NEW_ARRAY(context->arena, double, grown->slot_count);
+    for (uint32_t i = 0; i < old.slot_count; i++) {
+        if (!old.plans[i]) continue;
+        const uint32_t slot = slot_of(grown, old.plans[i]);
+        grown->plans[slot] = old.plans[i];
+        grown->rows[slot] = old.rows[i];
+    }
+    context->estimates = grown;
+}
+
+static double join_rows(nl_plan_context *context, const nl_logical *plan)
+{
+    if (context->estimates) {
+        const uint32_t slot = slot_of(context->estimates, plan);
+        if (context->estimates->plans[slot]) return context->estimates->rows[slot];
+    }
+    const double rows = compute_join_rows(context, plan);
+    if (!context->estimates || 2 * (context->estimates->count + 1) > context->estimates->slot_count) grow_estimates(context);
+    const uint32_t slot = slot_of(context->estimates, plan);
+    context->estimates->plans[slot] = plan;
+    context->estimates->rows[slot] = rows;
+    context->estimates->count++;
+    return rows;
 }
 
 static double aggregate_rows(nl_plan_context *context, const nl_logical *plan)

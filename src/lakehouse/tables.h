@@ -26,11 +26,13 @@ typedef struct nl_warehouse { /* in the arena given */
 } nl_warehouse;
 NL_MUST_USE nl_status nl_tables_create_warehouse(nl_tables *tables, const nl_warehouse *wanted, nl_arena *arena, nl_warehouse *made); /* NILAS_ALREADY_EXISTS */
 NL_MUST_USE nl_status nl_tables_find_warehouse(nl_tables *tables, nl_warehouse_kind kind, nl_str name_or_arn, nl_arena *arena, nl_warehouse *found, bool *exists);
+NL_MUST_USE nl_status nl_tables_warehouse_by_id(nl_tables *tables, int64_t id, nl_arena *arena, nl_warehouse *found, bool *exists);
 NL_MUST_USE nl_status nl_tables_list_warehouses(nl_tables *tables, nl_warehouse_kind kind, nl_arena *arena, const nl_warehouse **list, uint32_t *count);
 NL_MUST_USE nl_status nl_tables_drop_warehouse(nl_tables *tables, int64_t warehouse_id); /* must be empty */
 
 typedef struct nl_table_entry { /* in the arena given */
     int64_t id;
+    int64_t warehouse_id;
     nl_str uuid;              /* of the entry: the end of a table's ARN */
     const nl_str *namespace_parts;
     uint32_t namespace_count;
@@ -42,26 +44,75 @@ typedef struct nl_table_entry { /* in the arena given */
     nl_str version_token;
     int64_t created_micros, modified_micros;
 } nl_table_entry;
+/* A table that has no metadata yet exists too. */
 NL_MUST_USE nl_status nl_tables_find(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, nl_arena *arena, nl_table_entry *entry, bool *exists);
-/* Several pointers at once, all or nothing: the REST transaction, and every single commit. expected empty: creation. A
- * pointer that is not as expected: NILAS_COMMIT_FAILED (RETRY) naming the table; nothing is changed. */
+NL_MUST_USE nl_status nl_tables_find_uuid(nl_tables *tables, nl_str uuid, nl_arena *arena, nl_table_entry *entry, bool *exists); /* the end of an ARN */
+/* Several pointers at once, all or nothing: the REST transaction, and every single commit. expected empty: creation
+ * (SCHEMA_NOT_FOUND, TABLE_OR_VIEW_ALREADY_EXISTS), unless expected_token is there. A pointer that is not as expected:
+ * NILAS_COMMIT_FAILED (RETRY) naming the table; nothing is changed. */
 typedef struct nl_pointer_change {
     nl_identifier identifier;
     bool is_view;
     nl_str expected, next;
     nl_str expected_token;    /* S3 Tables: instead of `expected`; empty: not asked */
     nl_str warehouse_location; /* of a new one in a table bucket */
+    nl_str uuid, next_token;  /* of a new one; after the change. Empty: made up */
 } nl_pointer_change;
+/* A bucket for a new table of a table bucket; *location "s3://<uuid>--table-s3". It goes after a day unless a commit with
+ * it as warehouse_location makes the table (uuid: the same, see nl_tables_storage_uuid). */
+NL_MUST_USE nl_status nl_tables_new_storage(nl_tables *tables, nl_arena *arena, nl_str *uuid, nl_str *location);
+nl_str nl_tables_storage_uuid(nl_str location); /* of such a bucket; empty: it is none */
 NL_MUST_USE nl_status nl_tables_commit(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *changes, uint32_t change_count);
+/* Of a table in a table bucket the hidden bucket goes too, with all that is in it. */
 NL_MUST_USE nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token, bool *was_dropped);
+/* Fails: TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND, TABLE_OR_VIEW_ALREADY_EXISTS, NILAS_COMMIT_FAILED for a stale token. */
 NL_MUST_USE nl_status nl_tables_rename(nl_tables *tables, int64_t warehouse_id, const nl_identifier *from, const nl_identifier *to, bool is_view, nl_str expected_token);
 /* Sorted by name, after `after` (empty: from the beginning), at most count_max: pages. */
 NL_MUST_USE nl_status nl_tables_list(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, bool views, nl_str prefix, nl_str after, uint32_t count_max,
                                      nl_arena *arena, const nl_table_entry **entries, uint32_t *count);
-/* Namespaces and their properties: the same words as nl_catalog_ops. Documents that services keep with a warehouse, a
- * namespace or a table (policies, encryption, maintenance settings, tags): text by name. */
+
+typedef struct nl_namespace_entry { /* in the arena given */
+    nl_str uuid;
+    const nl_str *parts;
+    uint32_t part_count;
+    const nl_property *properties;
+    uint32_t property_count;
+    int64_t created_micros;
+} nl_namespace_entry;
+/* Fails: SCHEMA_ALREADY_EXISTS; SCHEMA_NOT_FOUND naming the parent. */
+NL_MUST_USE nl_status nl_tables_create_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *properties,
+                                                 uint32_t property_count);
+NL_MUST_USE nl_status nl_tables_find_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, nl_arena *arena,
+                                               nl_namespace_entry *entry, bool *exists);
+/* Those right below parent, sorted by name, after the last part `after`: pages. Fails: SCHEMA_NOT_FOUND. */
+NL_MUST_USE nl_status nl_tables_list_namespaces(nl_tables *tables, int64_t warehouse_id, const nl_str *parent, uint32_t parent_count, nl_str prefix, nl_str after,
+                                                uint32_t count_max, nl_arena *arena, const nl_namespace_entry **entries, uint32_t *count);
+/* Fails: NILAS_NAMESPACE_NOT_EMPTY when it has tables, views or namespaces. */
+NL_MUST_USE nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, bool *was_dropped);
+/* *was_there[i], for the removed keys, in the arena. Fails: SCHEMA_NOT_FOUND. */
+NL_MUST_USE nl_status nl_tables_update_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *set,
+                                                 uint32_t set_count, const nl_str *removed, uint32_t removed_count, nl_arena *arena, const bool **was_there);
+/* The "location" of the namespace or "<warehouse>/<namespace>", then "/<name>". What a name has of '/' is encoded. */
+NL_MUST_USE nl_status nl_tables_default_location(nl_tables *tables, const nl_warehouse *warehouse, const nl_identifier *identifier, nl_arena *arena, nl_str *location);
+
+/* Documents that services keep with a warehouse, a namespace or a table (policies, encryption, maintenance settings,
+ * tags): text by name. They go with a table or a warehouse that is dropped. */
 NL_MUST_USE nl_status nl_tables_put_document(nl_tables *tables, nl_str owner_uuid, nl_str name, nl_str text); /* data NULL: removed */
 NL_MUST_USE nl_status nl_tables_get_document(nl_tables *tables, nl_str owner_uuid, nl_str name, nl_arena *arena, nl_str *text); /* data NULL: none */
+
+/* Metadata files. A pointer's file never changes, so what was read or written last is kept, parsed and as text. */
+typedef struct nl_kept_metadata { /* counted both: nl_kept_metadata_release */
+    const nl_table_metadata *metadata;
+    nl_buffer *json; /* the file's text; never gzip */
+} nl_kept_metadata;
+void nl_kept_metadata_release(nl_kept_metadata *kept);
+/* s3:// on the store's own objects; file: paths on this machine. Borrowed. Fails: NILAS_UNSUPPORTED for other schemes. */
+NL_MUST_USE nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs);
+/* Fails: NILAS_ILLEGAL_ARGUMENT for a local path outside the warehouse's own folder: clients name locations. */
+NL_MUST_USE nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *warehouse, nl_str location);
+NL_MUST_USE nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata_file, nl_kept_metadata *kept);
+/* Writes the file after base's (NULL: the first): durable when it returns. kept->metadata has its name. */
+NL_MUST_USE nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept);
 
 /* A warehouse as a catalog of the engine, in the process: Athena, Trino, maintenance, dashboard, and REST itself. Counted. */
 NL_MUST_USE nl_status nl_tables_catalog(nl_tables *tables, int64_t warehouse_id, nl_str name, const nl_commit_environment *environment, nl_catalog **catalog);

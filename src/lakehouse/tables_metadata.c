@@ -1,0 +1,168 @@
+/* lakehouse/tables_metadata.c - metadata files behind the pointers: read and written through a cache that holds the parsed
+ * form and the text, so that a commit reads nothing and a load copies bytes. See tables.h.
+ *
+ * A file that a pointer named never changes (its name holds a random UUID), so an entry needs no check.
+ */
+#include "lakehouse/tables_private.h"
+
+#include "catalog/pointer.h"
+
+#define KEPT_BYTES_MAX (64ull << 20)
+
+void nl_kept_metadata_release(nl_kept_metadata *kept)
+{
+    nl_table_metadata_release(kept->metadata);
+    nl_buffer_release(kept->json);
+    *kept = (nl_kept_metadata){0};
+}
+
+static nl_kept_metadata retain(const nl_kept_metadata *kept)
+{
+    return (nl_kept_metadata){nl_table_metadata_retain(kept->metadata), nl_buffer_retain(kept->json)};
+}
+
+static bool find_kept(nl_tables *tables, nl_str file, nl_kept_metadata *kept)
+{
+    bool is_found = false;
+    nl_mutex_lock(&tables->mutex);
+    for (uint32_t i = 0; i < NL_KEPT_COUNT && !is_found; i++) {
+        nl_kept_entry *entry = &tables->kept[i];
+        if (!entry->kept.metadata || !nl_str_equal(entry->kept.metadata->metadata_file, file)) continue;
+        *kept = retain(&entry->kept);
+        entry->used_at = ++tables->clock;
+        is_found = true;
+    }
+    nl_mutex_unlock(&tables->mutex);
+    return is_found;
+}
+
+/* Of the same location, else free, else the one used longest ago: at most one entry goes for its place, more for bytes. */
+static void keep(nl_tables *tables, const nl_kept_metadata *kept)
+{
+    nl_kept_metadata dropped[NL_KEPT_COUNT];
+    uint32_t dropped_count = 0;
+    if (kept->json->size_bytes > KEPT_BYTES_MAX / 4) return;
+    nl_mutex_lock(&tables->mutex);
+    nl_kept_entry *place = NULL;
+    for (uint32_t i = 0; i < NL_KEPT_COUNT; i++) {
+        nl_kept_entry *entry = &tables->kept[i];
+        if (entry->kept.metadata && nl_str_equal(entry->kept.metadata->location, kept->metadata->location)) {
+            place = entry;
+            break;
+        }
+        if (!place || (place->kept.metadata && (!entry->kept.metadata || entry->used_at < place->used_at))) place = entry;
+    }
+    for (;;) {
+        if (place->kept.metadata) {
+            tables->kept_bytes -= place->kept.json->size_bytes;
+            dropped[dropped_count++] = place->kept;
+        }
+        *place = (nl_kept_entry){0};
+        if (tables->kept_bytes + kept->json->size_bytes <= KEPT_BYTES_MAX) break;
+        nl_kept_entry *oldest = NULL;
+        for (uint32_t i = 0; i < NL_KEPT_COUNT; i++)
+            if (tables->kept[i].kept.metadata && (!oldest || tables->kept[i].used_at < oldest->used_at)) oldest = &tables->kept[i];
+        place = oldest;
+    }
+    *place = (nl_kept_entry){retain(kept), ++tables->clock};
+    tables->kept_bytes += kept->json->size_bytes;
+    nl_mutex_unlock(&tables->mutex);
+    for (uint32_t i = 0; i < dropped_count; i++)
+        nl_kept_metadata_release(&dropped[i]);
+}
+
+static bool is_local(nl_str path)
+{
+    return nl_str_starts(path, NL_STR("/")) || nl_str_starts_nocase(path, NL_STR("file:"));
+}
+
+nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs)
+{
+    static const nl_str schemes[] = {NL_STR_INIT("s3://"), NL_STR_INIT("s3a://"), NL_STR_INIT("s3n://")};
+    *fs = NULL;
+    if (is_local(path)) *fs = tables->local_fs;
+    for (size_t i = 0; i < NL_COUNT(schemes); i++)
+        if (nl_str_starts(path, schemes[i])) *fs = tables->object_fs;
+    if (*fs) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The location " NL_STR_FMT " is on no storage of this service; there are: s3, file.", NL_STR_ARG(path));
+}
+
+static nl_str local_path(nl_arena *arena, nl_str path)
+{
+    nl_str local = nl_path_local(arena, path);
+    while (local.length > 1 && local.data[local.length - 1] == '/')
+        local.length--;
+    return local;
+}
+
+nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *warehouse, nl_str location)
+{
+    nl_fs *fs;
+    NL_TRY(nl_tables_fs(tables, location, &fs));
+    if (!is_local(location)) return NULL;
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_str root = local_path(arena, warehouse->location);
+    const nl_str path = local_path(arena, location);
+    bool is_inside = is_local(warehouse->location) && path.length > root.length && nl_str_starts(path, root) &&
+                     (root.length == 1 || path.data[root.length] == '/');
+    nl_str rest = path, part;
+    while (nl_str_next_part(&rest, '/', &part))
+        is_inside = is_inside && !nl_str_is(part, "..");
+    nl_arena_free(arena);
+    if (is_inside) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location " NL_STR_FMT " is not below the warehouse " NL_STR_FMT, NL_STR_ARG(location),
+                         NL_STR_ARG(warehouse->location));
+}
+
+static nl_status encode(const nl_table_metadata *metadata, nl_memory *memory, nl_buffer **json)
+{
+    return nl_table_metadata_encode(metadata, false, memory, json);
+}
+
+nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata_file, nl_kept_metadata *kept)
+{
+    nl_fs *fs;
+    if (find_kept(tables, metadata_file, kept)) return NULL;
+    NL_TRY(nl_tables_fs(tables, metadata_file, &fs));
+    nl_kept_metadata made = {0};
+    nl_status status = nl_table_metadata_read(fs, metadata_file, tables->memory, &made.metadata);
+    if (!status) status = encode(made.metadata, tables->memory, &made.json);
+    if (status) {
+        nl_kept_metadata_release(&made);
+        return status;
+    }
+    keep(tables, &made);
+    *kept = made;
+    return NULL;
+}
+
+static nl_status write_file(nl_tables *tables, nl_str file, const nl_kept_metadata *made)
+{
+    nl_fs *fs;
+    nl_buffer *zipped = NULL;
+    NL_TRY(nl_tables_fs(tables, file, &fs));
+    const bool is_gzip = nl_table_metadata_wants_gzip(made->metadata);
+    if (is_gzip) NL_TRY(nl_table_metadata_encode(made->metadata, true, tables->memory, &zipped));
+    const nl_buffer *content = is_gzip ? zipped : made->json;
+    nl_status status = nl_fs_create_if_absent(fs, file, (nl_bytes){content->data, content->size_bytes});
+    nl_buffer_release(zipped);
+    return status;
+}
+
+nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept)
+{
+    nl_arena *arena = nl_arena_new(tables->memory);
+    nl_kept_metadata made = {0};
+    const nl_str file = nl_next_metadata_file(arena, base, updated);
+    nl_status status = nl_table_metadata_with_file(updated, file, &made.metadata);
+    if (!status) status = encode(made.metadata, tables->memory, &made.json);
+    if (!status) status = write_file(tables, file, &made);
+    if (status) {
+        nl_kept_metadata_release(&made);
+    } else {
+        keep(tables, &made);
+        *kept = made;
+    }
+    nl_arena_free(arena);
+    return status;
+}

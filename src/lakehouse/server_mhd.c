@@ -1,0 +1,36 @@
+/* lakehouse/server_mhd.c - see server_mhd.h. */
+#include "lakehouse/server_mhd.h"
+
+#include <pthread.h>
+
+#include "base/library.h"
+
+static nl_mhd mhd_functions;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nl_error *load_error; /* kept: each later call gets a copy of its words */
+
+static void load(void)
+{
+    const nl_library_symbol symbols[] = {
+        {"MHD_start_daemon", &mhd_functions.start_daemon},
+        {"MHD_stop_daemon", &mhd_functions.stop_daemon},
+        {"MHD_add_connection", &mhd_functions.add_connection},
+        {"MHD_get_connection_info", &mhd_functions.get_connection_info},
+        {"MHD_get_connection_values_n", &mhd_functions.get_connection_values_n},
+        {"MHD_create_response_from_buffer", &mhd_functions.create_response_from_buffer},
+        {"MHD_create_response_from_fd_at_offset64", &mhd_functions.create_response_from_fd_at_offset64},
+        {"MHD_create_response_from_callback", &mhd_functions.create_response_from_callback},
+        {"MHD_add_response_header", &mhd_functions.add_response_header},
+        {"MHD_queue_response", &mhd_functions.queue_response},
+        {"MHD_destroy_response", &mhd_functions.destroy_response},
+    };
+    load_error = nl_library_open("libmicrohttpd.so.12", "libmicrohttpd12", symbols, NL_COUNT(symbols));
+}
+
+nl_status nl_mhd_open(const nl_mhd **mhd)
+{
+    pthread_once(&once, load);
+    if (load_error) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s", nl_error_message(load_error));
+    *mhd = &mhd_functions;
+    return NULL;
+}

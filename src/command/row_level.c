@@ -245,12 +245,21 @@ void nl_row_level_add_lineage(nl_row_level *self, const nl_logical *plan, const 
     exprs[1] = nl_plan_case(command, choice, NL_COUNT(choice), nl_type_bigint());
 }
 
+static nl_write_options options_of(const nl_row_level *self)
+{
+    nl_write_options options = nl_write_options_of(self->command, NULL);
+    options.verb = nl_str_is(nl_str_from(self->verb), "delete")   ? NL_WRITE_DELETE
+                   : nl_str_is(nl_str_from(self->verb), "update") ? NL_WRITE_UPDATE
+                                                                  : NL_WRITE_MERGE;
+    return options;
+}
+
 nl_status nl_row_level_replace(nl_row_level *self, const nl_logical *rows, const nl_str *files, uint32_t file_count, const nl_predicate *conflict_filter)
 {
     nl_iceberg_sink *sink = NULL;
     nl_written_files written;
     nl_operation operation;
-    nl_write_options options = nl_write_options_of(self->command, NULL);
+    nl_write_options options = options_of(self);
     options.has_lineage = nl_row_level_lineage(self) > 0;
     start_operation(self, NL_OPERATION_OVERWRITE, conflict_filter, &operation);
     NL_TRY(removed_files(self, files, file_count, &operation.removed_files));
@@ -264,7 +273,7 @@ nl_status nl_row_level_append(nl_row_level *self, const nl_logical *rows)
     nl_iceberg_sink *sink = NULL;
     nl_written_files written;
     nl_operation operation = {.kind = NL_OPERATION_APPEND, .data_sequence_number = NL_NONE};
-    const nl_write_options options = nl_write_options_of(self->command, NULL);
+    const nl_write_options options = nl_write_options_of(self->command, NULL); /* laid out as an INSERT, as in Spark */
     NL_TRY(nl_write_rows(self->command, &self->target, &options, rows, &sink, &written));
     return nl_commit_files(self->command, &self->target, &operation, sink, &written);
 }
@@ -274,7 +283,7 @@ static nl_status run_delta(nl_row_level *self, const nl_logical *rows, nl_iceber
     nl_command *command = self->command;
     const nl_logical *plan = NULL, *optimized = NULL;
     nl_iceberg_sink *made = NULL;
-    nl_write_options options = nl_write_options_of(command, NULL);
+    nl_write_options options = options_of(self);
     options.has_lineage = nl_row_level_lineage(self) > 0;
     options.deletes_by_partition = nl_str_is_nocase(nl_table_property(self->target.metadata, "write.delete.granularity", "file"), "partition");
     NL_TRY(nl_iceberg_delta_plan(&command->query, self->target.table, self->target.metadata, self->target.snapshot, &options, rows, &plan, &made));

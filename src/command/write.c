@@ -134,12 +134,15 @@ nl_write_options nl_write_options_of(nl_command *command, const nl_ast_propertie
         .format = option(options, "write-format"),
         .codec = option(options, "compression-codec"),
         .codec_level = option(options, "compression-level"),
+        .distribution_mode = option(options, "distribution-mode"),
+        .fanout = option(options, "fanout-enabled"),
         .ignores_order = nl_str_is_nocase(option(options, "use-table-distribution-and-ordering"), "false"),
         .deletes_by_partition = nl_str_is_nocase(option(options, "delete-granularity"), "partition"),
     };
     int64_t number;
     if (!result.codec.length) result.codec = nl_session_get(command->session, NL_STR("spark.sql.iceberg.compression-codec"));
     if (!result.codec_level.length) result.codec_level = nl_session_get(command->session, NL_STR("spark.sql.iceberg.compression-level"));
+    if (!result.distribution_mode.length) result.distribution_mode = nl_session_get(command->session, NL_STR("spark.sql.iceberg.distribution-mode"));
     if (nl_parse_int64(option(options, "target-file-size-bytes"), &number)) result.target_file_bytes = number;
     if (nl_parse_int64(option(options, "output-spec-id"), &number)) {
         result.has_spec_id = true;

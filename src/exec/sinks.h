@@ -5,8 +5,7 @@
 #include "exec/exec.h"
 #include "iceberg/table.h"
 
-/* How rows reach the writers (surface: Writes, distribution modes). */
-typedef enum nl_distribution_mode { NL_DISTRIBUTE_NONE, NL_DISTRIBUTE_HASH, NL_DISTRIBUTE_RANGE } nl_distribution_mode;
+typedef enum nl_write_verb { NL_WRITE_INSERT, NL_WRITE_DELETE, NL_WRITE_UPDATE, NL_WRITE_MERGE } nl_write_verb;
 
 typedef struct nl_write_options { /* zero: the table's properties, then the defaults */
     nl_str format;                 /* write-format; empty: write.format.default. avro and parquet */
@@ -16,10 +15,12 @@ typedef struct nl_write_options { /* zero: the table's properties, then the defa
     int64_t target_delete_file_bytes;
     bool has_spec_id;              /* output-spec-id */
     int32_t spec_id;
-    bool has_distribution;
-    nl_distribution_mode distribution;
+    nl_write_verb verb;
+    nl_str distribution_mode;      /* distribution-mode, or the session's; empty: the table's property for the verb */
+    nl_str fanout;                 /* fanout-enabled; empty: write.spark.fanout.enabled */
     bool ignores_order;            /* use-table-distribution-and-ordering=false */
     bool keeps_plan_order;         /* the input is sorted: write it in its order */
+    bool shares_writers;           /* with ignores_order: one writer per partition all the same, whichever worker brings rows */
     bool deletes_by_partition;     /* delete-granularity=partition */
     bool has_lineage;              /* v3: behind the table's columns come _row_id and _last_updated_sequence_number, to be kept */
 } nl_write_options;
@@ -44,7 +45,7 @@ NL_MUST_USE nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *
  * _pos BIGINT, _spec_id INT, _partition STRUCT of the row to delete (null for inserts). */
 NL_MUST_USE nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,
                                             const nl_write_options *options, const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
-/* Runs the plan (already optimized) into the sink: in parallel, or in order when the table is sorted. */
+/* Runs the plan (already optimized) into the sink: in parallel, or in order when rows are sorted as a whole. */
 NL_MUST_USE nl_status nl_iceberg_sink_run(nl_iceberg_sink *sink, nl_query *query, const nl_logical *plan);
 /* After the run. On failure, or when the commit failed cleanly, nl_iceberg_sink_discard removes what was written. */
 NL_MUST_USE nl_status nl_iceberg_sink_finish(nl_iceberg_sink *sink, nl_arena *arena, nl_written_files *files);

@@ -23,10 +23,13 @@ static void sort_free(nl_operator *self)
 
 static const nl_operator_ops sort_ops = {.name = "sort", .push = sort_push, .finish_worker = sort_finish_worker, .free = sort_free};
 
+#define NOT_READ UINT64_MAX
+
 typedef struct sort_source {
     nl_source base;
     nl_sorter *sorter;
     atomic_uint next_range;
+    bool has_parts;            /* worker w reads range w, and no other */
     nl_sorted_range **readers; /* per worker */
     uint64_t *morsels;
 } sort_source;
@@ -52,7 +55,8 @@ static nl_status source_next(nl_source *self, nl_worker *worker, nl_batch *batch
             nl_sorted_range_free(*reader);
             *reader = NULL;
         }
-        uint32_t range = atomic_fetch_add(&source->next_range, 1);
+        /* A part belongs to a worker: what it writes lies together. */
+        uint32_t range = !source->has_parts ? atomic_fetch_add(&source->next_range, 1) : source->morsels[worker->index] == NOT_READ ? worker->index : UINT32_MAX;
         *is_done = range >= nl_sorter_range_count(source->sorter);
         if (*is_done) return NULL;
         source->morsels[worker->index] = range;
@@ -82,7 +86,7 @@ nl_status nl_build_sort(nl_exec *exec, const nl_logical *node, int64_t keep, nl_
     sort_operator *sort = NL_NEW(exec->arena, sort_operator);
     nl_operator_init(&sort->base, &sort_ops, exec, node, "sorting");
     nl_sorter_plan plan = {.columns = node->children[0]->columns, .column_count = node->children[0]->column_count, .keys = keys,
-                           .key_count = node->sort.key_count, .keep = keep, .metric = sort->base.metric};
+                           .key_count = node->sort.key_count, .partition_count = node->sort.partition_count, .keep = keep, .parts = node->sort.parts, .metric = sort->base.metric};
     NL_TRY(nl_sorter_new(exec, &plan, &sort->sorter));
     nl_pipeline_append(input, &sort->base);
     nl_exec_add_pipeline(exec, input);
@@ -91,6 +95,9 @@ nl_status nl_build_sort(nl_exec *exec, const nl_logical *node, int64_t keep, nl_
     source->sorter = sort->sorter;
     source->readers = NL_NEW_ARRAY(exec->arena, nl_sorted_range *, exec->worker_count);
     source->morsels = NL_NEW_ARRAY(exec->arena, uint64_t, exec->worker_count);
+    source->has_parts = node->sort.parts != NL_SORT_RANGES;
+    for (uint32_t i = 0; i < exec->worker_count; i++)
+        source->morsels[i] = NOT_READ;
     *out = nl_pipeline_new(exec, &source->base);
     return NULL;
 }

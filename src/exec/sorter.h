@@ -16,6 +16,7 @@ typedef struct nl_sorter_plan {
     uint32_t key_count;
     uint32_t partition_count;   /* the first keys that make partitions (windows) */
     bool is_one_range;          /* read by one reader, whatever the size */
+    nl_sort_parts parts;        /* PART_PER_WORKER, OWN_ROWS: at most one range per worker, few rows are one           */
     int64_t keep;               /* only the first rows of the order are wanted; INT64_MAX: all */
     nl_metric *metric;
 } nl_sorter_plan;

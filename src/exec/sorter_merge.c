@@ -10,6 +10,8 @@
 #define FAN_IN_MAX       64u /* runs on disk read at once: each holds a chunk in memory */
 #define FAN_IN_SMALL     16u /* with a budget below the next: a chunk and its rows take about a hundredth of it */
 #define SMALL_BUDGET_MAX ((size_t)512 << 20)
+#define PART_ROWS_MIN    (1u << 19) /* of a part per worker */
+#define OWN_ROWS_MIN     (1u << 16) /* fewer rows are sorted together, whoever brought them */
 
 typedef struct merge_cursor {
     nl_sort_entry *at, *end;
@@ -249,10 +251,44 @@ static nl_status spill_rest(nl_sorter *sorter)
     return NULL;
 }
 
+static uint32_t fan_in_of(const nl_sorter *sorter)
+{
+    return nl_memory_limit(sorter->exec->query->memory) < SMALL_BUDGET_MAX ? FAN_IN_SMALL : FAN_IN_MAX;
+}
+
+/* The same for the runs of one worker. */
+static nl_status reduce_own_runs(nl_sorter *sorter, nl_sort_run *run, uint32_t fan_in)
+{
+    while (run->spilled_run_count > fan_in) {
+        run_place places[FAN_IN_MAX];
+        nl_spill *target = NULL;
+        uint32_t *stops = NULL;
+        uint32_t run_count = 0;
+        nl_status status = NULL;
+        for (uint32_t i = 0; i < run->spilled_run_count && !status; i += fan_in) {
+            const uint32_t count = NL_MIN(fan_in, run->spilled_run_count - i);
+            for (uint32_t k = 0; k < count; k++)
+                places[k] = (run_place){run->spill, i + k ? run->stops[i + k - 1] : 0, run->stops[i + k]};
+            status = merge_runs(sorter, places, count, &target, &stops, &run_count);
+        }
+        if (status) {
+            nl_spill_free(target);
+            free(stops);
+            return status;
+        }
+        nl_spill_free(run->spill);
+        free(run->stops);
+        run->spill = target;
+        run->stops = stops;
+        run->spilled_run_count = run_count;
+    }
+    return NULL;
+}
+
 /* Passes over all runs until few enough are left. */
 static nl_status reduce_runs(nl_sorter *sorter)
 {
-    uint32_t fan_in = nl_memory_limit(sorter->exec->query->memory) < SMALL_BUDGET_MAX ? FAN_IN_SMALL : FAN_IN_MAX;
+    const uint32_t fan_in = fan_in_of(sorter);
     while (count_spilled(sorter) > fan_in) {
         uint32_t count = count_spilled(sorter);
         run_place *places = malloc(sizeof *places * count);
@@ -300,6 +336,15 @@ static uint64_t lower_bound(const nl_sort_run *run, const nl_sort_entry *split, 
     return low;
 }
 
+/* How many ranges `total` rows are worth. Parts become files: they are worth it only when they are large. */
+static uint32_t range_count_of(const nl_sorter *sorter, uint64_t total)
+{
+    const uint64_t worker_count = sorter->exec->worker_count;
+    if (sorter->plan.is_one_range || sorter->plan.keep < INT64_MAX) return 1;
+    if (sorter->plan.parts == NL_SORT_RANGES) return (uint32_t)NL_MIN(total / (4 * (uint64_t)nl_exec_batch_rows(sorter->exec)) + 1, 8 * worker_count);
+    return (uint32_t)NL_MIN(total / PART_ROWS_MIN + 1, worker_count);
+}
+
 static nl_status cut_ranges(nl_sorter *sorter)
 {
     uint32_t worker_count = sorter->exec->worker_count;
@@ -309,9 +354,7 @@ static nl_status cut_ranges(nl_sorter *sorter)
         total += sorter->runs[w].count;
         if (sorter->runs[w].count > largest->count) largest = &sorter->runs[w];
     }
-    uint64_t by_size = total / (4 * (uint64_t)nl_exec_batch_rows(sorter->exec)) + 1;
-    bool is_single = sorter->plan.is_one_range || sorter->plan.keep < INT64_MAX;
-    sorter->range_count = is_single ? 1 : (uint32_t)NL_MIN(by_size, 8 * (uint64_t)worker_count);
+    sorter->range_count = range_count_of(sorter, total);
     sorter->bounds = calloc((size_t)(sorter->range_count + 1) * worker_count, sizeof(uint64_t));
     if (!sorter->bounds) return nl_out_of_memory(sorter->range_count * sizeof(uint64_t));
     for (uint32_t range = 1; range <= sorter->range_count; range++) {
@@ -324,13 +367,30 @@ static nl_status cut_ranges(nl_sorter *sorter)
     return NULL;
 }
 
+/* Is each worker's part what it has brought itself? Not when all of it is little. */
+static bool keeps_own_rows(const nl_sorter *sorter)
+{
+    uint64_t total = 0;
+    if (sorter->plan.parts != NL_SORT_OWN_ROWS) return false;
+    for (uint32_t w = 0; w < sorter->exec->worker_count; w++)
+        total += sorter->runs[w].count;
+    return count_spilled(sorter) > 0 || total >= OWN_ROWS_MIN;
+}
+
 nl_status nl_sorter_prepare(nl_sorter *sorter)
 {
+    const uint32_t worker_count = sorter->exec->worker_count;
+    sorter->has_own_rows = keeps_own_rows(sorter);
     NL_TRY(spill_rest(sorter));
-    NL_TRY(reduce_runs(sorter));
+    if (sorter->has_own_rows) { /* the workers merge at once and share what one may read at once */
+        for (uint32_t w = 0; w < worker_count; w++)
+            NL_TRY(reduce_own_runs(sorter, &sorter->runs[w], NL_MAX(fan_in_of(sorter) / worker_count, 2u)));
+    } else {
+        NL_TRY(reduce_runs(sorter));
+    }
     sorter->is_spilled = count_spilled(sorter) > 0;
-    sorter->range_count = 1;
-    return sorter->is_spilled ? NULL : cut_ranges(sorter);
+    sorter->range_count = sorter->has_own_rows ? worker_count : 1;
+    return sorter->is_spilled || sorter->has_own_rows ? NULL : cut_ranges(sorter);
 }
 
 uint32_t nl_sorter_range_count(const nl_sorter *sorter)
@@ -338,23 +398,43 @@ uint32_t nl_sorter_range_count(const nl_sorter *sorter)
     return sorter->range_count;
 }
 
-nl_status nl_sorter_open(nl_sorter *sorter, uint32_t range, nl_sorted_range **out)
+/* What worker `worker` has brought, in memory and on disk. */
+static nl_status open_own(nl_sorter *sorter, uint32_t worker, nl_sorted_range **out)
+{
+    const nl_sort_run *run = &sorter->runs[worker];
+    run_place places[FAN_IN_MAX];
+    for (uint32_t i = 0; i < run->spilled_run_count; i++)
+        places[i] = (run_place){run->spill, i ? run->stops[i - 1] : 0, run->stops[i]};
+    NL_TRY(open_spilled(sorter, places, run->spilled_run_count, 1, out));
+    merge_cursor *cursor = &(*out)->cursors[run->spilled_run_count];
+    cursor->at = run->entries;
+    cursor->end = run->entries ? run->entries + run->count : NULL;
+    return NULL;
+}
+
+static nl_status open_range(nl_sorter *sorter, uint32_t range, nl_sorted_range **out)
 {
     uint32_t worker_count = sorter->exec->worker_count;
     uint32_t spilled_count = sorter->is_spilled ? count_spilled(sorter) : 0;
     run_place places[FAN_IN_MAX];
     for (uint32_t i = 0; i < spilled_count; i++)
         places[i] = place_of(sorter, i);
-    nl_sorted_range *reader = NULL;
-    NL_TRY(open_spilled(sorter, places, spilled_count, worker_count, &reader));
+    NL_TRY(open_spilled(sorter, places, spilled_count, worker_count, out));
     for (uint32_t w = 0; w < worker_count; w++) {
         const nl_sort_run *run = &sorter->runs[w];
-        merge_cursor *cursor = &reader->cursors[spilled_count + w];
+        merge_cursor *cursor = &(*out)->cursors[spilled_count + w];
         uint64_t start = sorter->is_spilled ? 0 : sorter->bounds[range * worker_count + w];
         uint64_t stop = sorter->is_spilled ? run->count : sorter->bounds[(range + 1) * worker_count + w];
         cursor->at = run->entries ? run->entries + start : NULL;
         cursor->end = run->entries ? run->entries + stop : NULL;
     }
+    return NULL;
+}
+
+nl_status nl_sorter_open(nl_sorter *sorter, uint32_t range, nl_sorted_range **out)
+{
+    nl_sorted_range *reader = NULL;
+    NL_TRY(sorter->has_own_rows ? open_own(sorter, range, &reader) : open_range(sorter, range, &reader));
     make_heap(reader);
     *out = reader;
     return NULL;

@@ -37,6 +37,7 @@ struct nl_sorter {
     uint32_t *merged_stops;
     uint32_t merged_run_count;
     bool is_spilled;
+    bool has_own_rows;     /* range w: the rows that worker w has brought */
     uint32_t range_count;
     uint64_t *bounds;      /* owned; (range_count + 1) x worker_count positions in the runs in memory */
 };

@@ -49,6 +49,10 @@ typedef struct nl_sort_key {
     bool nulls_first;
 } nl_sort_key;
 
+/* How the workers behind a sort share its rows: any of them any range; each one contiguous part; each those that it has
+ * brought itself, sorted for themselves. */
+typedef enum nl_sort_parts { NL_SORT_RANGES, NL_SORT_PART_PER_WORKER, NL_SORT_OWN_ROWS } nl_sort_parts;
+
 typedef enum nl_frame_unit { NL_FRAME_ROWS, NL_FRAME_RANGE } nl_frame_unit;
 typedef enum nl_bound_kind {
     NL_BOUND_UNBOUNDED_PRECEDING,

@@ -104,6 +104,8 @@ struct nl_logical {
             const nl_sort_key *keys;
             uint32_t key_count;
             bool is_global;                  /* false: SORT BY */
+            nl_sort_parts parts;             /* of a write */
+            uint32_t partition_count;        /* PART_PER_WORKER: rows that are equal in so many first keys stay together */
         } sort;
         struct {                             /* LIMIT */
             int64_t limit;                   /* -1: none */

@@ -190,6 +190,8 @@ static nl_status rewrite_group(rewrite *self, const nl_rewrite_group *group)
     rewritten_group *done = NL_NEW(command->arena, rewritten_group);
     nl_write_options options = nl_write_options_of(command, NULL);
     options.ignores_order = true;
+    /* Workers with files of their own would leave several small ones where one is wanted. */
+    options.shares_writers = group->bytes / nl_pool_thread_count(command->query.pool) < group->target_bytes;
     options.keeps_plan_order = self->is_sorted;
     options.has_lineage = keeps_lineage(self);
     options.target_file_bytes = group->target_bytes;

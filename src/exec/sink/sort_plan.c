@@ -89,11 +89,3 @@ nl_status nl_sort_by_order(nl_arena *arena, const nl_schema *schema, const nl_so
     *plan = sort;
     return NULL;
 }
-
-nl_status nl_sort_for_table(nl_arena *arena, const nl_table_metadata *metadata, const nl_logical *input, const nl_logical **plan, bool *is_ordered)
-{
-    const nl_sort_order *order = nl_table_sort_order(metadata);
-    *plan = input;
-    *is_ordered = order && order->field_count > 0;
-    return *is_ordered ? nl_sort_by_order(arena, nl_table_schema(metadata), order, input, plan) : NULL;
-}

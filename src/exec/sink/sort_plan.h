@@ -4,9 +4,7 @@
 #include "iceberg/metadata.h"
 #include "plan/logical.h"
 
-/* *plan: input, sorted by the table's sort order when it has one (*is_ordered). Columns of input are the schema's. */
-NL_MUST_USE nl_status nl_sort_for_table(nl_arena *arena, const nl_table_metadata *metadata, const nl_logical *input, const nl_logical **plan, bool *is_ordered);
-/* The same by a given order. */
+/* *plan: input sorted by a table's order. The first columns of input are the schema's. */
 NL_MUST_USE nl_status nl_sort_by_order(nl_arena *arena, const nl_schema *schema, const nl_sort_order *order, const nl_logical *input, const nl_logical **plan);
 /* A transform of a column as an expression. */
 const nl_expr *nl_transform_expr(nl_arena *arena, const nl_transform *transform, const nl_ice_type *source, const nl_expr *column);

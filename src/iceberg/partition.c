@@ -203,7 +203,7 @@ uint64_t nl_partition_hash(const nl_value *values, uint32_t count)
     return hash;
 }
 
-void nl_url_encode(nl_str text, nl_builder *out)
+void nl_form_encode(nl_str text, nl_builder *out)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.length; i++) {
@@ -246,7 +246,7 @@ static nl_status decode_percent(nl_str text, bool plus_is_space, nl_builder *out
     return NULL;
 }
 
-nl_status nl_url_decode(nl_str text, nl_builder *out)
+nl_status nl_form_decode(nl_str text, nl_builder *out)
 {
     return decode_percent(text, true, out);
 }
@@ -262,9 +262,9 @@ void nl_partition_append_path(const nl_partition_spec *spec, const nl_schema *sc
         if (source) nl_transform_append_human(&field->transform, source->field->type, &values[i], &text);
         else nl_append_c(&text, "null");
         if (i) nl_append_char(out, '/');
-        nl_url_encode(field->name, out);
+        nl_form_encode(field->name, out);
         nl_append_char(out, '=');
-        nl_url_encode(nl_builder_str(&text), out);
+        nl_form_encode(nl_builder_str(&text), out);
     }
     nl_builder_fini(&text);
 }

@@ -81,8 +81,8 @@ void nl_partition_append_path(const nl_partition_spec *spec, const nl_schema *sc
 /* The values from such a path, for identity specs of imported tables. Fails on a name or value that does not fit. */
 NL_MUST_USE nl_status nl_partition_from_path(const nl_partition_spec *spec, const nl_schema *schema, nl_str path, nl_arena *arena,
                                              nl_value *values);
-void nl_url_encode(nl_str text, nl_builder *out); /* form encoding: space is +, UTF-8 percent escapes */
-NL_MUST_USE nl_status nl_url_decode(nl_str text, nl_builder *out);
+void nl_form_encode(nl_str text, nl_builder *out); /* form encoding: space is +, UTF-8 percent escapes */
+NL_MUST_USE nl_status nl_form_decode(nl_str text, nl_builder *out);
 bool nl_partition_equal(const nl_value *a, const nl_value *b, uint32_t count); /* nulls equal */
 uint64_t nl_partition_hash(const nl_value *values, uint32_t count);
 

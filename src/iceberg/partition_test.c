@@ -381,13 +381,13 @@ static void test_partition_values_from_a_path(void **state)
     assert_fails(nl_partition_from_path(spec, schema, NL_STR("id=1"), arena, values), NILAS_ILLEGAL_ARGUMENT, "not enough fields");
     nl_builder text;
     nl_builder_init(&text, 100);
-    nl_url_encode(NL_STR("a b/\xc3\xbc*~%"), &text);
+    nl_form_encode(NL_STR("a b/\xc3\xbc*~%"), &text);
     assert_text(nl_builder_str(&text), "a+b%2F%C3%BC*%7E%25");
     nl_builder plain;
     nl_builder_init(&plain, 100);
-    assert_ok(nl_url_decode(nl_builder_str(&text), &plain));
+    assert_ok(nl_form_decode(nl_builder_str(&text), &plain));
     assert_text(nl_builder_str(&plain), "a b/\xc3\xbc*~%");
-    assert_fails(nl_url_decode(NL_STR("%4"), &plain), NILAS_ILLEGAL_ARGUMENT, "%4");
+    assert_fails(nl_form_decode(NL_STR("%4"), &plain), NILAS_ILLEGAL_ARGUMENT, "%4");
     nl_builder_fini(&plain);
     nl_builder_fini(&text);
     nl_arena_free(arena);

@@ -42,7 +42,7 @@ static nl_status add_folder(listing *self, found_file *file, nl_str folder)
     if (equals == NL_NOT_FOUND || equals == 0) return NULL;
     const nl_str value = nl_str_slice(folder, equals + 1, folder.length);
     nl_builder_init(&decoded, 1 << 20);
-    nl_status status = nl_url_decode(value, &decoded);
+    nl_status status = nl_form_decode(value, &decoded);
     file->names[file->count] = nl_str_slice(folder, 0, equals);
     file->values[file->count] = nl_arena_str(self->arena, nl_builder_str(&decoded));
     if (nl_str_is(value, DEFAULT_PARTITION)) file->values[file->count] = (nl_str){0};

@@ -24,3 +24,9 @@
 #define NL_PATH_BYTES_MAX           4096u                /* PATH_MAX of Linux                                        */
 #define NL_MEMORY_FILE_BYTES_MAX    (1u << 30)           /* files of the in-memory file system, which tests use        */
 #define NL_ALLOCATION_BYTES_MAX     (1ull << 38)         /* one piece of memory; more than that is a lie in some file */
+#define NL_HTTP_HEAD_BYTES_MAX      (64u << 10)          /* all headers of a message                                 */
+#define NL_HTTP_HEADERS_MAX         100u
+#define NL_HTTP_BODY_BYTES_MAX      (16u << 20)          /* control bodies; objects have lengths known before        */
+#define NL_HTTP_REDIRECTS_MAX       5u
+#define NL_XML_DEPTH_MAX            16u
+#define NL_URL_BYTES_MAX            (16u << 10)

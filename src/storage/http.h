@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/pool.h"
 
+struct nl_fault_plan;
+
 typedef struct nl_http_client nl_http_client; /* counted; threads: any */
 
 typedef struct nl_http_options {
@@ -19,7 +21,9 @@ typedef struct nl_http_options {
     int64_t stall_timeout_ms;        /* no byte for so long: the request is tried again; 0: 30 s             */
     int64_t deadline_ms;             /* for a request with all its retries; 0: 5 min                         */
     uint32_t attempts_max;           /* 0: 6                                                                 */
-    nl_str proxy;                    /* URL or empty                                                         */
+    nl_str proxy;                    /* URL; empty: as http_proxy, https_proxy, no_proxy of the environment say; never for this machine */
+    nl_str ca_file;                  /* PEM; empty: AWS_CA_BUNDLE, else the system's                         */
+    struct nl_fault_plan *faults;    /* borrowed; NULL: the process's (NILAS_FAULT)                          */
     bool is_insecure;                /* certificates are not verified: only when configured so               */
 } nl_http_options;
 NL_MUST_USE nl_status nl_http_client_new(const nl_http_options *options, nl_memory *memory, nl_http_client **client);
@@ -44,6 +48,8 @@ typedef struct nl_http_request { /* borrowed until the answer is there */
     size_t body_max;               /* a longer body is an error; 0: NL_HTTP_BODY_BYTES_MAX */
     bool is_idempotent;            /* may be sent again when nobody knows whether it arrived; GET, HEAD, PUT are */
     bool retries_nothing;          /* one attempt only */
+    bool decodes_gzip;             /* asks for a compressed body and undoes it: control bodies, never objects */
+    const char *fault;             /* the caller's own layer for fault plans ("s3.get"), or NULL; static */
     nl_cancel *cancel;             /* or NULL */
 } nl_http_request;
 
@@ -58,9 +64,11 @@ typedef struct nl_http_response {
 nl_str nl_http_header(const nl_http_response *response, const char *name); /* lower-case name; data NULL: absent */
 void nl_http_response_fini(nl_http_response *response);
 
-/* Any status is an answer (NULL is returned), after 429, 500, 502, 503, 504 were tried again as often as allowed. Fails:
- * NILAS_IO_ERROR (kind RETRY) when no answer came; kind UNKNOWN_STATE when the request is not idempotent and had been
- * sent whole before the connection broke. */
+/* Any status is an answer (NULL is returned), after 429, 500, 502, 503, 504 were tried again as often as allowed (of a
+ * request that is not idempotent only 429 and 503, which say that nothing was done). Fails: NILAS_IO_ERROR (kind RETRY)
+ * when no answer came; kind UNKNOWN_STATE when the request is not idempotent and had been sent whole before the
+ * connection broke; OPERATION_CANCELED; UNABLE_TO_ACQUIRE_MEMORY. Redirects are followed for GET and HEAD, and for other
+ * methods by 307 and 308 only (303 turns into GET); any other is an answer. */
 NL_MUST_USE nl_status nl_http_send(nl_http_client *client, const nl_http_request *request, nl_http_response *response);
 
 /* The same without waiting: many at once. The call is owned; wait frees it. */

@@ -17,24 +17,31 @@ static inline nl_str nl_secret_text(const nl_secret *secret)
 {
     return secret->hidden;
 }
-bool nl_key_is_secret(nl_str key); /* a property's name: *secret*, *password*, *token*, *credential*, *access-key* …: shown as *(redacted) */
+/* Is what a property of this name holds shown as NL_REDACTED? What Spark's spark.redaction.regex says of its default
+ * (secret, password, token, access[.]key), and credentials and access keys however they are written. */
+bool nl_key_is_secret(nl_str key);
+#define NL_REDACTED "*********(redacted)"
 
 typedef struct nl_credentials { /* in the arena given */
     nl_str access_key;  /* empty: anonymous */
     nl_secret secret_key;
     nl_secret token;    /* empty: none */
-    int64_t expires_micros; /* NL_NONE: never */
+    int64_t expires_micros; /* INT64_MAX: never */
 } nl_credentials;
 
-/* Where they come from, in this order: s3.access-key-id … / client.credentials-provider of the properties; the
- * environment (AWS_ACCESS_KEY_ID …); web identity; the profile (AWS_PROFILE; files ~/.aws/config, credentials); container. */
+/* Where they come from: the properties (s3.access-key-id …, client.credentials-provider, client.assume-role.* with the
+ * factory AssumeRoleAwsClientFactory); else in the order of the SDKs' default chain the environment, web identity, the
+ * profile (AWS_PROFILE; ~/.aws/config and credentials), the container, EC2's metadata service. */
 typedef struct nl_credential_source nl_credential_source; /* counted; threads: any */
-/* key_prefix "s3" reads s3.access-key-id, s3.secret-access-key, s3.session-token; "rest" reads rest.access-key-id …; "client"
- * reads client.credentials-provider[.…]. properties are copied. */
+/* key_prefix "s3" reads s3.access-key-id, s3.secret-access-key, s3.session-token, and for want of them those of "client";
+ * "rest", "glue", "client" alike. A credentials-provider is always client's. Properties are copied. Fails:
+ * NILAS_ILLEGAL_ARGUMENT for a provider that nilas does not have, with the list of those it has, and for half a key. */
 NL_MUST_USE nl_status nl_credential_source_new(const nl_property *properties, uint32_t property_count, const char *key_prefix, nl_memory *memory, nl_credential_source **source);
 nl_credential_source *nl_credential_source_retain(nl_credential_source *source);
-void nl_credential_source_release(nl_credential_source *source);
-/* Fails: NILAS_ILLEGAL_ARGUMENT listing where was looked, when there are none and anonymous access was not asked for. */
+void nl_credential_source_release(nl_credential_source *source); /* NULL is fine */
+/* May block on the network (one thread renews, the others wait or go on with what is still good). Fails:
+ * NILAS_ILLEGAL_ARGUMENT listing where was looked, when there are none and anonymous access was not asked for; a source
+ * that is configured but fails is that failure. */
 NL_MUST_USE nl_status nl_credential_source_get(nl_credential_source *source, nl_arena *arena, nl_credentials *credentials);
 
 /* The AWS config files as far as they concern endpoints: of the profile in force (AWS_PROFILE, default "default"). */
@@ -45,5 +52,8 @@ typedef struct nl_aws_profile {
     bool is_path_style;      /* s3 = addressing_style = path */
 } nl_aws_profile;
 NL_MUST_USE nl_status nl_aws_profile_read(nl_arena *arena, nl_aws_profile *profile);
-/* AWS_ENDPOINT_URL_S3, the profile's `services` section, then endpoint_url; service "s3", "s3tables", "glue" …; empty: AWS itself. */
+/* AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's `services` section, its endpoint_url; service "s3", "s3tables",
+ * "glue" …; empty: AWS itself (nl_aws_service_url). AWS_IGNORE_CONFIGURED_ENDPOINT_URLS leaves them all out. */
 NL_MUST_USE nl_status nl_aws_endpoint(nl_arena *arena, const char *service, nl_str *url);
+/* "https://glue.eu-west-1.amazonaws.com", ".cn" for regions of China. In the arena. */
+nl_str nl_aws_service_url(nl_arena *arena, const char *service, nl_str region);

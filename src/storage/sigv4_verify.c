@@ -253,6 +253,20 @@ static bool leaves_headers_unsigned(const nl_sigv4_request *request, const nl_si
     return false;
 }
 
+/* One that is absent would count like an empty one. */
+static bool lacks_signed_header(const nl_sigv4_request *request, nl_str signed_headers)
+{
+    nl_str rest = signed_headers;
+    nl_str name;
+    while (nl_str_next_part(&rest, ';', &name)) {
+        bool is_there = false;
+        for (uint32_t i = 0; i < request->header_count && !is_there; i++)
+            is_there = nl_str_equal_nocase(request->headers[i].key, name);
+        if (!is_there) return true;
+    }
+    return false;
+}
+
 static nl_str encode_again(nl_arena *arena, nl_str text, bool is_path)
 {
     nl_builder out;
@@ -332,5 +346,6 @@ nl_sigv4_verdict nl_sigv4_verify(const nl_sigv4_request *request, const nl_sigv4
     if (is_presigned && age > claim->expires_seconds * NL_MICROS_PER_SECOND) return NL_SIGV4_EXPIRED;
     nl_sigv4_request whole = *request;
     if (is_presigned && nl_sigv4_is_s3(claim->scope.service) && whole.payload_hash.length == 0) whole.payload_hash = NL_STR("UNSIGNED-PAYLOAD");
-    return matches_some_way(&whole, claim, secret_key, arena, canonical) ? NL_SIGV4_GOOD : NL_SIGV4_WRONG;
+    const bool is_good = matches_some_way(&whole, claim, secret_key, arena, canonical) && !lacks_signed_header(request, claim->signed_headers);
+    return is_good ? NL_SIGV4_GOOD : NL_SIGV4_WRONG;
 }

@@ -23,6 +23,7 @@ static struct {
     __typeof__(sqlite3_bind_null) *bind_null;
     __typeof__(sqlite3_step) *step;
     __typeof__(sqlite3_changes) *changes;
+    __typeof__(sqlite3_column_count) *column_count;
     __typeof__(sqlite3_column_text) *column_text;
     __typeof__(sqlite3_column_bytes) *column_bytes;
     __typeof__(sqlite3_column_int64) *column_int64;
@@ -65,6 +66,7 @@ static void load(void)
         {"sqlite3_bind_null", &lib.bind_null},
         {"sqlite3_step", &lib.step},
         {"sqlite3_changes", &lib.changes},
+        {"sqlite3_column_count", &lib.column_count},
         {"sqlite3_column_text", &lib.column_text},
         {"sqlite3_column_bytes", &lib.column_bytes},
         {"sqlite3_column_int64", &lib.column_int64},
@@ -208,8 +210,18 @@ nl_status nl_sqlite_step(nl_sqlite_statement *statement, bool *has_row)
 nl_status nl_sqlite_finish(nl_sqlite_statement *statement, int64_t *change_count)
 {
     for (bool has_row = true; has_row;) NL_TRY(nl_sqlite_step(statement, &has_row));
-    if (change_count) *change_count = lib.changes(statement->database->handle);
+    if (change_count) *change_count = nl_sqlite_change_count(statement);
     return NULL;
+}
+
+uint32_t nl_sqlite_column_count(nl_sqlite_statement *statement)
+{
+    return (uint32_t)lib.column_count(statement->handle);
+}
+
+int64_t nl_sqlite_change_count(nl_sqlite_statement *statement)
+{
+    return lib.changes(statement->database->handle);
 }
 
 void nl_sqlite_reset(nl_sqlite_statement *statement)

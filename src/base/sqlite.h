@@ -31,6 +31,8 @@ void nl_sqlite_bind_null(nl_sqlite_statement *statement, int position);
 NL_MUST_USE nl_status nl_sqlite_step(nl_sqlite_statement *statement, bool *has_row);
 /* To the end, rows thrown away; *change_count: rows written (or NULL). */
 NL_MUST_USE nl_status nl_sqlite_finish(nl_sqlite_statement *statement, int64_t *change_count);
+uint32_t nl_sqlite_column_count(nl_sqlite_statement *statement);
+int64_t nl_sqlite_change_count(nl_sqlite_statement *statement); /* rows written by the statement that finished last */
 void nl_sqlite_reset(nl_sqlite_statement *statement); /* before the end was reached: lets locks go */
 nl_str nl_sqlite_text(nl_sqlite_statement *statement, int column, nl_arena *arena);       /* data NULL: NULL */
 int64_t nl_sqlite_int(nl_sqlite_statement *statement, int column);

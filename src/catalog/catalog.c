@@ -86,12 +86,18 @@ nl_str nl_identifier_text(nl_arena *arena, const nl_identifier *identifier)
     return nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(scope), NL_STR_ARG(identifier->name));
 }
 
-static nl_str quoted_identifier(nl_arena *arena, const nl_catalog *catalog, const nl_identifier *identifier)
+nl_str nl_quoted_namespace(nl_arena *arena, const nl_catalog *catalog, const nl_str *parts, uint32_t part_count)
 {
     nl_str text = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(catalog->name));
-    for (uint32_t i = 0; i < identifier->namespace_count; i++)
-        text = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(text), NL_STR_ARG(identifier->namespace_parts[i]));
-    return nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(text), NL_STR_ARG(identifier->name));
+    for (uint32_t i = 0; i < part_count; i++)
+        text = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(text), NL_STR_ARG(parts[i]));
+    return text;
+}
+
+nl_str nl_quoted_identifier(nl_arena *arena, const nl_catalog *catalog, const nl_identifier *identifier)
+{
+    const nl_str scope = nl_quoted_namespace(arena, catalog, identifier->namespace_parts, identifier->namespace_count);
+    return nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(scope), NL_STR_ARG(identifier->name));
 }
 
 static nl_status unsupported(const nl_catalog *catalog, const char *what)
@@ -235,9 +241,20 @@ static void adopt(const nl_catalog *catalog, nl_iceberg_table *table)
     table->environment = catalog->environment;
 }
 
+nl_status nl_catalog_table_new(nl_catalog *catalog, const nl_identifier *identifier, nl_fs *fs, nl_table_store *store, nl_iceberg_table **table)
+{
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_str name;
+    nl_status status = table_name(catalog, identifier, arena, &name);
+    if (!status) status = nl_iceberg_table_new(name, fs, store, NULL, catalog->memory, table);
+    if (!status) adopt(catalog, *table);
+    nl_arena_free(arena);
+    return status;
+}
+
 static nl_status already_exists(const nl_catalog *catalog, const nl_identifier *identifier, nl_arena *arena)
 {
-    return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", quoted_identifier(arena, catalog, identifier)));
+    return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_quoted_identifier(arena, catalog, identifier)));
 }
 
 static nl_status create_table(nl_catalog *catalog, const nl_identifier *identifier, const nl_table_request *request, nl_arena *arena, nl_iceberg_table **table)
@@ -248,6 +265,7 @@ static nl_status create_table(nl_catalog *catalog, const nl_identifier *identifi
     nl_table_creation creation;
     const nl_table_metadata *initial = NULL, *committed = NULL;
     bool exists = false;
+    if (catalog->ops->create_table) return catalog->ops->create_table(catalog, identifier, request, table);
     NL_TRY(nl_catalog_table_exists(catalog, identifier, &exists));
     if (exists) return already_exists(catalog, identifier, arena);
     NL_TRY(table_name(catalog, identifier, arena, &name));
@@ -290,7 +308,7 @@ static nl_status stage_table(nl_catalog *catalog, const nl_identifier *identifie
     bool exists = false;
     NL_TRY(nl_catalog_table_exists(catalog, identifier, &exists));
     if (exists && !is_replace) return already_exists(catalog, identifier, arena);
-    if (!exists && must_exist) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", quoted_identifier(arena, catalog, identifier)));
+    if (!exists && must_exist) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quoted_identifier(arena, catalog, identifier)));
     NL_TRY(table_name(catalog, identifier, arena, &name));
     if (exists) {
         NL_TRY(nl_catalog_load_table(catalog, identifier, &existing));

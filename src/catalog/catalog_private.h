@@ -24,3 +24,13 @@ void nl_delete_dropped_metadata_files(nl_fs *fs, const nl_table_metadata *base, 
 NL_MUST_USE nl_status nl_check_path_part(nl_str part);
 /* "db.t", for messages. In the arena. */
 nl_str nl_identifier_text(nl_arena *arena, const nl_identifier *identifier);
+/* "`cat`.`db`.`t`", as Spark's "not found" shows it; without identifier parts for a namespace. In the arena. */
+nl_str nl_quoted_identifier(nl_arena *arena, const nl_catalog *catalog, const nl_identifier *identifier);
+nl_str nl_quoted_namespace(nl_arena *arena, const nl_catalog *catalog, const nl_str *parts, uint32_t part_count);
+/* A table of this catalog over a store (taken) and its file system (borrowed); loads the metadata. */
+NL_MUST_USE nl_status nl_catalog_table_new(nl_catalog *catalog, const nl_identifier *identifier, nl_fs *fs, nl_table_store *store, nl_iceberg_table **table);
+
+NL_MUST_USE nl_status nl_jdbc_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
+                                           nl_memory *memory, nl_catalog **catalog);
+NL_MUST_USE nl_status nl_memory_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
+                                             nl_memory *memory, nl_catalog **catalog); /* catalog/jdbc */

@@ -269,10 +269,7 @@ static nl_status new_store(hadoop_catalog *self, const nl_identifier *identifier
 {
     hadoop_store *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
-    nl_str quoted = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(self->base.name));
-    for (uint32_t i = 0; i < identifier->namespace_count; i++)
-        quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(identifier->namespace_parts[i]));
-    quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(identifier->name));
+    const nl_str quoted = nl_quoted_identifier(arena, &self->base, identifier);
     made->base.ops = &store_ops;
     made->fs = nl_fs_retain(self->fs);
     made->cache = self->cache;
@@ -348,10 +345,7 @@ static int compare_paths(const void *a, const void *b)
 
 static nl_status schema_not_found(const hadoop_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena)
 {
-    nl_str quoted = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(self->base.name));
-    for (uint32_t i = 0; i < part_count; i++)
-        quoted = nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(quoted), NL_STR_ARG(parts[i]));
-    return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", quoted));
+    return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
 }
 
 /* The subfolders that are tables (or that are not), by name. A missing folder has none, unless must_exist. */
@@ -474,12 +468,7 @@ static nl_status load_table_in(hadoop_catalog *self, const nl_identifier *identi
     nl_table_store *store = NULL;
     NL_TRY(table_path(self, identifier, arena, &path));
     NL_TRY(new_store(self, identifier, path, arena, &store));
-    const nl_str text = nl_identifier_text(arena, identifier);
-    const nl_str name = nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(self->base.name), NL_STR_ARG(text));
-    NL_TRY(nl_iceberg_table_new(name, self->fs, store, NULL, self->base.memory, table));
-    (*table)->manifest_cache = self->base.manifest_cache;
-    (*table)->environment = self->base.environment;
-    return NULL;
+    return nl_catalog_table_new(&self->base, identifier, self->fs, store, table);
 }
 
 static nl_status hadoop_load_table(nl_catalog *catalog, const nl_identifier *identifier, nl_iceberg_table **table)

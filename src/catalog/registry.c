@@ -14,7 +14,8 @@ static const catalog_row rows[] = {
     {"hadoop", "org.apache.iceberg.hadoop.HadoopCatalog", nl_hadoop_catalog_open},
     {"hive", "org.apache.iceberg.hive.HiveCatalog", NULL},
     {"rest", "org.apache.iceberg.rest.RESTCatalog", NULL},
-    {"jdbc", "org.apache.iceberg.jdbc.JdbcCatalog", NULL},
+    {"jdbc", "org.apache.iceberg.jdbc.JdbcCatalog", nl_jdbc_catalog_open},
+    {"in-memory", "org.apache.iceberg.inmemory.InMemoryCatalog", nl_memory_catalog_open},
     {"glue", "org.apache.iceberg.aws.glue.GlueCatalog", NULL},
     {"nessie", "org.apache.iceberg.nessie.NessieCatalog", NULL},
 };

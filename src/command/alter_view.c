@@ -1,5 +1,5 @@
 /* command/alter_view.c - ALTER VIEW: another query, another name, other properties. */
-#include "command/views.h"
+#include "command/catalog_views.h"
 
 #include "plan/table.h"
 
@@ -17,11 +17,29 @@ static nl_status find(nl_command *command, const nl_ast_name *name, const nl_tem
     return *view ? NULL : not_found(command, name, parts, count);
 }
 
+/* *view NULL: the name is a session view's, or nobody's. */
+static nl_status find_in_catalog(nl_command *command, const nl_ast_name *name, nl_session_name *resolved, const nl_view_metadata **view)
+{
+    const nl_str *parts;
+    uint32_t count;
+    *view = NULL;
+    NL_TRY(nl_command_name(command, name, &parts, &count));
+    if (nl_command_find_view(command, parts, count)) return NULL;
+    nl_error *error = nl_session_resolve(command->session, parts, count, command->arena, resolved);
+    if (!error) return nl_catalog_view_find(command, resolved, view);
+    nl_error_free(error);
+    return NULL;
+}
+
 /* ALTER VIEW v AS query: the comment and the properties stay. */
 nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_alter_view *alter = statement->alter_view;
     const nl_temp_view *old = NULL;
+    const nl_view_metadata *kept = NULL;
+    nl_session_name name;
+    NL_TRY(find_in_catalog(command, &alter->name, &name, &kept));
+    if (kept) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "ALTER VIEW <viewName> AS is not supported. Use CREATE OR REPLACE VIEW instead");
     NL_TRY(find(command, &alter->name, &old));
     const bool is_permanent = nl_view_is_permanent(old);
     if (!alter->query) /* WITH SCHEMA …: a view here always follows its query */
@@ -97,6 +115,10 @@ static nl_status change_properties(nl_command *command, const nl_ast_alter_table
 nl_status nl_alter_view_table(nl_command *command, const nl_ast_alter_table *alter)
 {
     const nl_temp_view *view = NULL;
+    const nl_view_metadata *kept = NULL;
+    nl_session_name name;
+    NL_TRY(find_in_catalog(command, &alter->name, &name, &kept));
+    if (kept) return nl_catalog_view_alter(command, alter, &name, kept);
     NL_TRY(find(command, &alter->name, &view));
     if (alter->action == NL_AST_ALTER_RENAME_TABLE) return rename_to(command, alter, view);
     const bool is_set = alter->action == NL_AST_ALTER_SET_PROPERTIES;

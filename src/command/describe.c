@@ -1,5 +1,5 @@
 /* command/describe.c - DESCRIBE of tables, columns, namespaces, functions and queries. */
-#include "command/facts.h"
+#include "command/catalog_views.h"
 #include "function/function.h"
 
 #define TEXT_MAX (1u << 20)
@@ -116,6 +116,36 @@ static nl_status add_details(nl_command *command, const nl_facts *facts, nl_rows
     return nl_rows_add_text(rows, (const nl_str[]){NL_STR("Statistics"), statistics, {0}});
 }
 
+static nl_str properties_list(nl_command *command, const nl_temp_view *view)
+{
+    nl_builder text;
+    nl_builder_init(&text, 1 << 24);
+    for (uint32_t i = 0; i < view->property_count; i++)
+        nl_append_f(&text, "%s'" NL_STR_FMT "' = '" NL_STR_FMT "'", i ? ", " : "[", NL_STR_ARG(view->properties[i].key), NL_STR_ARG(view->properties[i].value));
+    nl_append_char(&text, ']');
+    return nl_facts_take(command, &text);
+}
+
+/* The catalog and namespace are those of the view's own name. */
+static nl_str own_scope(const nl_temp_view *view)
+{
+    size_t end = view->name.length;
+    while (end > 0 && view->name.data[end - 1] != '.') end--;
+    return nl_str_slice(view->name, 0, end > 0 ? end - 1 : 0);
+}
+
+static nl_status add_view_details(nl_command *command, const nl_facts *facts, nl_rows *rows)
+{
+    const nl_str created_by = nl_view_property(facts->catalog_view, "create_engine_version");
+    NL_TRY(add(rows, "", NL_STR("")));
+    NL_TRY(add(rows, "# Detailed View Information", NL_STR("")));
+    NL_TRY(add(rows, "Comment", facts->view->comment));
+    NL_TRY(add(rows, "View Catalog and Namespace", own_scope(facts->view)));
+    NL_TRY(add(rows, "View Query Output Columns", nl_catalog_view_query_columns(command, facts->catalog_view)));
+    NL_TRY(add(rows, "View Properties", properties_list(command, facts->view)));
+    return add(rows, "Created By", created_by.data ? created_by : NL_STR(""));
+}
+
 static nl_status describe_table(nl_command *command, const nl_ast_describe *describe, const nl_facts *facts)
 {
     nl_rows *rows = NULL;
@@ -128,6 +158,7 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
         const nl_field *field = &facts->row_type->children[i];
         NL_TRY(add_column(command, rows, field->name, field->type, field->comment));
     }
+    if (facts->catalog_view && describe->is_extended) return add_view_details(command, facts, rows);
     if (!facts->metadata) return NULL;
     NL_TRY(add_partitions(command, facts, rows));
     if (!describe->is_extended) return NULL;

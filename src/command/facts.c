@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
-#include "command/views.h"
+#include "command/catalog_views.h"
 
 #define TEXT_MAX (16u << 20)
 
@@ -42,6 +42,14 @@ static nl_status find_view_columns(nl_command *command, const nl_str *parts, uin
     facts->columns = plan->columns;
     facts->row_type = nl_type_struct(command->arena, fields, plan->column_count);
     return NULL;
+}
+
+static nl_status find_catalog_view(nl_command *command, const nl_resolved_relation *found, nl_facts *facts)
+{
+    nl_session_name name;
+    NL_TRY(nl_session_resolve(command->session, found->name, found->name_count, command->arena, &name));
+    NL_TRY(nl_catalog_view_find(command, &name, &facts->catalog_view));
+    return facts->catalog_view ? nl_catalog_view_as_temporary(command, &name, facts->catalog_view, &facts->view) : NULL;
 }
 
 static void release_table(void *table)
@@ -96,6 +104,7 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
         range));
     if (found.table) nl_arena_on_free(command->arena, release_table, NL_UNCONST(found.table));
     if (found.view || !nl_table_is_iceberg(found.table)) facts->view = nl_command_find_view(command, parts, part_count);
+    if (found.view && !facts->view) NL_TRY(find_catalog_view(command, &found, facts));
     if (facts->view) return find_view_columns(command, parts, part_count, facts);
     NL_CHECK(found.table);
     facts->row_type = found.table->row_type;

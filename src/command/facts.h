@@ -9,7 +9,8 @@ typedef struct nl_facts {
     nl_str name;                       /* "lake.db.t", "lake.db.t.files"; as Iceberg names the table */
     const nl_type *row_type;           /* STRUCT of the columns, with comments */
     const nl_column *columns;          /* the same, as a plan gives them */
-    const nl_temp_view *view;          /* or NULL; borrowed from the session */
+    const nl_temp_view *view;          /* or NULL; borrowed from the session, or made of catalog_view */
+    const nl_view_metadata *catalog_view; /* a view that a catalog keeps; or NULL */
     const nl_table *source;            /* an Iceberg table's source or a metadata table's; NULL: a view, plain files */
     const nl_table_metadata *metadata; /* the table's; NULL as source is. Lives as long as the command */
     const nl_snapshot *snapshot;       /* what is read; or NULL: nothing yet */

@@ -131,7 +131,10 @@ static nl_status drop_view(nl_command *command, const nl_ast_drop *drop)
     const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
     if ((part_count == 1 || is_global) && nl_session_drop_view(command->session, parts[part_count - 1], is_global)) return NULL;
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
-    if (nl_session_drop_view(command->session, nl_command_dotted_name(command, &name), false) || drop->is_if_exists) return NULL;
+    if (nl_session_drop_view(command->session, nl_command_dotted_name(command, &name), false)) return NULL;
+    bool was_dropped = false;
+    if (name.catalog->ops->has_views) NL_TRY(name.catalog->ops->drop_view(name.catalog, &name.identifier, &was_dropped));
+    if (was_dropped || drop->is_if_exists) return NULL;
     name.catalog_name = (nl_str){0};
     return NL_RAISE(VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_dotted_name(command, &name)));
 }

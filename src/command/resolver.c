@@ -1,6 +1,6 @@
 /* command/resolver.c - what a relation's name stands for: a temporary view, a table at a snapshot, a metadata table, a
  * view of the session, or files (format.`path`). */
-#include "command/views.h"
+#include "command/catalog_views.h"
 
 #include "base/number.h"
 #include "exec/sources.h"
@@ -253,6 +253,13 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     if (view) {
         name_found(command, &name, found);
         return resolve_view(command, view, found);
+    }
+    const nl_view_metadata *kept = NULL;
+    const bool travels = travel && (travel->is_version || travel->is_timestamp); /* only tables have a past */
+    if (!travels) NL_TRY(nl_catalog_view_find(command, &name, &kept));
+    if (kept) {
+        name_found(command, &name, found);
+        return nl_catalog_view_resolve(command, &name, kept, found);
     }
     if (is_files) return find_files(command, parts, found);
     if (part_count == 2 && nl_str_is_nocase(parts[0], "jdbc")) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));

@@ -127,6 +127,14 @@ static nl_status show_views(nl_command *command, const nl_ast_show *show)
     nl_rows *rows = NULL;
     NL_TRY(resolve_scope(command, show, &scope));
     NL_TRY(name_rows(command, "viewName", &rows));
+    if (scope.catalog->ops->has_views) {
+        nl_name_list list = {0};
+        NL_TRY(scope.catalog->ops->list_views(scope.catalog, scope.identifier.namespace_parts, scope.identifier.namespace_count, command->arena, &list));
+        for (uint32_t i = 0; i < list.count; i++) {
+            const nl_identifier *item = &list.items[i];
+            if (nl_command_matches(show->pattern, item->name)) NL_TRY(add_name(rows, join_parts(command, item->namespace_parts, item->namespace_count), item->name, false));
+        }
+    }
     return add_views(command, &scope, show->pattern, true, rows);
 }
 

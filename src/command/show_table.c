@@ -1,6 +1,5 @@
 /* command/show_table.c - SHOW TBLPROPERTIES, COLUMNS, CREATE TABLE, PARTITIONS, TABLE EXTENDED. */
-#include "command/facts.h"
-#include "command/views.h"
+#include "command/catalog_views.h"
 
 #define TEXT_MAX (16u << 20)
 
@@ -17,7 +16,8 @@ static nl_status show_properties(nl_command *command, const nl_ast_show *show)
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     NL_TRY(nl_command_rows(command, fields, NL_COUNT(fields), &rows));
     if (facts.view && !nl_view_is_permanent(facts.view)) return NULL; /* a temporary view has none to show */
-    nl_facts_properties(command, &facts, &items, &count);
+    if (facts.catalog_view) nl_catalog_view_properties(command, facts.catalog_view, false, &items, &count);
+    else nl_facts_properties(command, &facts, &items, &count);
     if (facts.view) facts.name = facts.view->name;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_wanted = !show->key.data || nl_str_equal(show->key, items[i].key);
@@ -179,7 +179,7 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
         append_literal(&text, view->properties[i].value);
         if (i + 1 == view->property_count) nl_append_c(&text, ")\n");
     }
-    nl_append_f(&text, "WITH SCHEMA COMPENSATION\nAS " NL_STR_FMT "\n", NL_STR_ARG(view->sql));
+    nl_append_f(&text, "%s" NL_STR_FMT "\n", facts->catalog_view ? "AS\n" : "WITH SCHEMA COMPENSATION\nAS ", NL_STR_ARG(view->sql));
     const nl_str statement = nl_facts_take(command, &text);
     NL_TRY(nl_command_rows(command, &field, 1, &rows));
     return nl_rows_add_text(rows, &statement);

@@ -1,5 +1,5 @@
 /* command/views.c - CREATE [TEMPORARY] VIEW, CREATE TEMPORARY VIEW … USING, and views that live as long as the session. */
-#include "command/views.h"
+#include "command/catalog_views.h"
 
 #include "exec/sources.h"
 
@@ -142,6 +142,11 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
     uint32_t part_count;
     nl_temp_view view = {.is_global = create->is_global, .sql = create->query_text, .comment = create->comment};
     NL_TRY(nl_command_name(command, &create->name, &parts, &part_count));
+    if (!create->is_temporary && !create->is_global) {
+        nl_session_name name;
+        NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
+        if (name.catalog->ops->has_views) return nl_catalog_view_create(command, create, &name);
+    }
     if (create->is_temporary || create->is_global)
         NL_TRY(temporary_name(command, create, parts, part_count, &view.name));
     else

@@ -9,7 +9,7 @@
 #include "storage/filesystem.h"
 
 typedef struct nl_view_representation { /* one dialect's text */
-    nl_str type;    /* "sql" */
+    nl_str type;    /* "sql"; others are kept as they are */
     nl_str sql;
     nl_str dialect; /* "spark", "trino" */
 } nl_view_representation;
@@ -25,6 +25,7 @@ typedef struct nl_view_version {
     uint32_t default_namespace_count;
     const nl_view_representation *representations;
     uint32_t representation_count;
+    const json_t *unknown;      /* keys nilas does not know, or NULL */
 } nl_view_version;
 
 typedef struct nl_view_log_entry {
@@ -62,6 +63,10 @@ const nl_view_version *nl_view_current_version(const nl_view_metadata *metadata)
 const nl_schema *nl_view_schema(const nl_view_metadata *metadata); /* of the current version */
 const nl_view_representation *nl_view_representation_of(const nl_view_metadata *metadata, nl_str dialect); /* any case; or NULL */
 
+nl_str nl_view_property(const nl_view_metadata *metadata, const char *key); /* data NULL: absent */
+void nl_view_version_append_json(const nl_view_version *version, nl_builder *out);
+NL_MUST_USE nl_status nl_view_version_from_json(nl_arena *arena, const json_t *json, nl_str path, nl_view_version *version);
+
 /* The updates of the REST specification, applied in order to a base (NULL: a new view). Versions that say the same as one
  * that is there are not added again; history is cut to version.history.num-entries (10). */
 typedef struct nl_view_update {
@@ -86,3 +91,5 @@ NL_MUST_USE nl_status nl_view_metadata_update(const nl_view_metadata *base, cons
                                               const nl_view_metadata **metadata);
 NL_MUST_USE nl_status nl_view_update_from_json(nl_arena *arena, const json_t *json, nl_view_update *update);
 void nl_view_update_append_json(const nl_view_update *update, nl_builder *out);
+/* A deep copy that may be changed until somebody else sees it (base NULL: an empty one). *view: one reference. */
+NL_MUST_USE nl_status nl_view_metadata_begin(const nl_view_metadata *base, nl_memory *memory, nl_view_metadata **view);

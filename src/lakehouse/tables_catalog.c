@@ -264,7 +264,7 @@ static nl_status drop_in(tables_catalog *self, const nl_identifier *identifier, 
     if (!status && is_purged && *was_dropped) {
         nl_fs *fs;
         status = nl_tables_fs(self->tables, kept.metadata->location, &fs);
-        if (!status) status = nl_purge_table_files(fs, kept.metadata, self->base.memory, NULL);
+        if (!status) status = nl_purge_table_files(fs, kept.metadata, self->base.memory);
     }
     nl_kept_metadata_release(&kept);
     return status;

@@ -1,0 +1,43 @@
+/* catalog/jdbc/database.h - what the JDBC catalog asks of a database, whichever it is.
+ *
+ * A database is a few connections (`clients`, two by default), opened when first needed; any thread takes a free one. SQL
+ * is one literal per statement with '?' for values, which are texts.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+typedef struct nl_jdbc_connection nl_jdbc_connection;
+typedef struct nl_jdbc_result { /* in the arena given */
+    nl_str *values;             /* row by row; data NULL: NULL */
+    uint32_t column_count, row_count;
+    int64_t change_count;       /* rows written */
+} nl_jdbc_result;
+
+typedef struct nl_jdbc_driver {
+    nl_status (*connect)(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection);
+    /* A duplicate key is NILAS_ALREADY_EXISTS. A connection that broke: kind RETRY when the statement did not reach the
+     * server, UNKNOWN_STATE when it may have. */
+    nl_status (*run)(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result);
+    bool (*is_broken)(nl_jdbc_connection *self);
+    void (*close)(nl_jdbc_connection *self);
+    /* Columns of a table, by one statement with the name as value: none when the table is absent. */
+    const char *columns_sql;
+} nl_jdbc_driver;
+extern const nl_jdbc_driver nl_jdbc_postgres, nl_jdbc_sqlite;
+
+typedef struct nl_jdbc_database nl_jdbc_database; /* owned; threads: any */
+/* By the uri's "jdbc:postgresql:" or "jdbc:sqlite:"; others: NILAS_UNSUPPORTED naming these. Connects to nothing yet.
+ * properties: those of the catalog; jdbc.K goes to the driver as K. */
+NL_MUST_USE nl_status nl_jdbc_open(nl_str uri, const nl_property *properties, uint32_t property_count, uint32_t client_count, nl_jdbc_database **database);
+void nl_jdbc_close(nl_jdbc_database *database);
+/* One statement by itself. Reading (SELECT) is repeated once on a new connection when the old one was broken. */
+NL_MUST_USE nl_status nl_jdbc_run(nl_jdbc_database *database, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result);
+typedef struct nl_jdbc_statement {
+    const char *sql;
+    const nl_str *values;
+    uint32_t value_count;
+} nl_jdbc_statement;
+/* Several in one transaction: all or none. */
+NL_MUST_USE nl_status nl_jdbc_run_all(nl_jdbc_database *database, const nl_jdbc_statement *statements, uint32_t statement_count);
+const char *nl_jdbc_columns_sql(const nl_jdbc_database *database);

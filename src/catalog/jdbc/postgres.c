@@ -1,0 +1,286 @@
+/* catalog/jdbc/postgres.c - "jdbc:postgresql://host:port/database?key=value" through libpq, opened when first needed.
+ * Keys are those of the Java driver (pgjdbc); the ones with a meaning here are translated to libpq's. */
+#include "catalog/jdbc/database.h"
+
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/library.h"
+#include "base/number.h"
+#include "storage/http.h"
+
+#define KEYWORDS_MAX 24u
+#define VALUES_MAX   16u
+
+static struct {
+    __typeof__(PQconnectdbParams) *connectdbParams;
+    __typeof__(PQstatus) *status;
+    __typeof__(PQerrorMessage) *errorMessage;
+    __typeof__(PQfinish) *finish;
+    __typeof__(PQexecParams) *execParams;
+    __typeof__(PQresultStatus) *resultStatus;
+    __typeof__(PQresultErrorField) *resultErrorField;
+    __typeof__(PQclear) *clear;
+    __typeof__(PQntuples) *ntuples;
+    __typeof__(PQnfields) *nfields;
+    __typeof__(PQgetisnull) *getisnull;
+    __typeof__(PQgetvalue) *getvalue;
+    __typeof__(PQgetlength) *getlength;
+    __typeof__(PQcmdTuples) *cmdTuples;
+} lib;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nl_error *load_error;
+
+struct nl_jdbc_connection {
+    PGconn *handle;
+};
+
+static void load(void)
+{
+    const nl_library_symbol symbols[] = {
+        {"PQconnectdbParams", &lib.connectdbParams},
+        {"PQstatus", &lib.status},
+        {"PQerrorMessage", &lib.errorMessage},
+        {"PQfinish", &lib.finish},
+        {"PQexecParams", &lib.execParams},
+        {"PQresultStatus", &lib.resultStatus},
+        {"PQresultErrorField", &lib.resultErrorField},
+        {"PQclear", &lib.clear},
+        {"PQntuples", &lib.ntuples},
+        {"PQnfields", &lib.nfields},
+        {"PQgetisnull", &lib.getisnull},
+        {"PQgetvalue", &lib.getvalue},
+        {"PQgetlength", &lib.getlength},
+        {"PQcmdTuples", &lib.cmdTuples},
+    };
+    load_error = nl_library_open("libpq.so.5", "libpq5", symbols, NL_COUNT(symbols));
+}
+
+/* ---- connecting ------------------------------------------------------------------------------------------------ */
+
+typedef struct keywords { /* libpq's, ending with NULL */
+    nl_arena *arena;
+    const char *names[KEYWORDS_MAX + 1];
+    const char *values[KEYWORDS_MAX + 1];
+    uint32_t count;
+} keywords;
+
+static void put(keywords *self, const char *name, nl_str value)
+{
+    uint32_t at = 0;
+    while (at < self->count && !nl_str_is(nl_str_from(self->names[at]), name)) at++;
+    if (at == KEYWORDS_MAX) return;
+    self->names[at] = name;
+    self->values[at] = nl_str_c(self->arena, value);
+    self->count = NL_MAX(self->count, at + 1);
+}
+
+/* What the Java driver calls it, and libpq. */
+static const struct {
+    const char *java, *libpq;
+} key_names[] = {
+    {"user", "user"},           {"password", "password"},       {"sslmode", "sslmode"},         {"sslrootcert", "sslrootcert"},
+    {"sslcert", "sslcert"},     {"sslkey", "sslkey"},           {"sslpassword", "sslpassword"}, {"ApplicationName", "application_name"},
+    {"options", "options"},     {"connectTimeout", "connect_timeout"}, {"loginTimeout", "connect_timeout"},
+    {"targetServerType", "target_session_attrs"}, {"channelBinding", "channel_binding"}, {"gssEncMode", "gssencmode"}, {"kerberosServerName", "krbsrvname"},
+};
+
+static void put_java(keywords *self, nl_str key, nl_str value)
+{
+    if (nl_str_is(key, "ssl") && !nl_str_is_nocase(value, "false")) put(self, "sslmode", NL_STR("require"));
+    if (nl_str_is(key, "currentSchema")) put(self, "options", nl_arena_f(self->arena, "-c search_path=" NL_STR_FMT, NL_STR_ARG(value)));
+    if (nl_str_is(key, "targetServerType"))
+        value = nl_str_is(value, "primary") || nl_str_is(value, "master") ? NL_STR("read-write") : nl_str_is(value, "secondary") ? NL_STR("standby") : NL_STR("any");
+    for (uint32_t i = 0; i < NL_COUNT(key_names); i++)
+        if (nl_str_is(key, key_names[i].java)) put(self, key_names[i].libpq, value);
+}
+
+/* "host1:5432,host2" → hosts and ports for libpq. */
+static void put_hosts(keywords *self, nl_str list)
+{
+    nl_builder hosts, ports;
+    nl_builder_init(&hosts, 1 << 16);
+    nl_builder_init(&ports, 1 << 16);
+    for (bool is_first = true; is_first || list.length; is_first = false) {
+        const size_t comma = nl_str_find_char(list, ',', 0);
+        nl_str host = comma == NL_NOT_FOUND ? list : nl_str_slice(list, 0, comma), port = NL_STR("5432");
+        list = comma == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(list, comma + 1, list.length);
+        const size_t bracket = nl_str_find_char(host, ']', 0);
+        const size_t colon = nl_str_find_char(host, ':', bracket == NL_NOT_FOUND ? 0 : bracket);
+        if (colon != NL_NOT_FOUND) {
+            port = nl_str_slice(host, colon + 1, host.length);
+            host = nl_str_slice(host, 0, colon);
+        }
+        if (bracket != NL_NOT_FOUND && host.length >= 2) host = nl_str_slice(host, 1, host.length - 1);
+        nl_append_f(&hosts, "%s" NL_STR_FMT, is_first ? "" : ",", NL_STR_ARG(host.length ? host : NL_STR("localhost")));
+        nl_append_f(&ports, "%s" NL_STR_FMT, is_first ? "" : ",", NL_STR_ARG(port));
+    }
+    put(self, "host", nl_builder_str(&hosts));
+    put(self, "port", nl_builder_str(&ports));
+    nl_builder_fini(&hosts);
+    nl_builder_fini(&ports);
+}
+
+static nl_status put_parameters(keywords *self, nl_str query)
+{
+    while (query.length) {
+        const size_t ampersand = nl_str_find_char(query, '&', 0);
+        const nl_str part = ampersand == NL_NOT_FOUND ? query : nl_str_slice(query, 0, ampersand);
+        query = ampersand == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(query, ampersand + 1, query.length);
+        const size_t equals = nl_str_find_char(part, '=', 0);
+        nl_str value = NL_STR("");
+        if (equals != NL_NOT_FOUND) NL_TRY(nl_url_decode(self->arena, nl_str_slice(part, equals + 1, part.length), false, &value));
+        put_java(self, equals == NL_NOT_FOUND ? part : nl_str_slice(part, 0, equals), value);
+    }
+    return NULL;
+}
+
+static nl_status read_uri(keywords *self, nl_str uri)
+{
+    nl_str rest = nl_str_slice(uri, NL_STR("jdbc:postgresql:").length, uri.length), query = NL_STR(""), database;
+    const size_t question = nl_str_find_char(rest, '?', 0);
+    if (question != NL_NOT_FOUND) {
+        query = nl_str_slice(rest, question + 1, rest.length);
+        rest = nl_str_slice(rest, 0, question);
+    }
+    nl_str hosts = NL_STR("localhost");
+    if (nl_str_starts(rest, NL_STR("//"))) {
+        const size_t slash = nl_str_find_char(rest, '/', 2);
+        hosts = nl_str_slice(rest, 2, slash == NL_NOT_FOUND ? rest.length : slash);
+        rest = slash == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(rest, slash + 1, rest.length);
+    }
+    put_hosts(self, hosts);
+    NL_TRY(nl_url_decode(self->arena, rest, false, &database));
+    if (database.length && !nl_str_is(database, "/")) put(self, "dbname", database);
+    return put_parameters(self, query);
+}
+
+static nl_status raise_connection(PGconn *handle, const keywords *words)
+{
+    const char *host = "", *port = "";
+    for (uint32_t i = 0; i < words->count; i++) {
+        if (nl_str_is(nl_str_from(words->names[i]), "host")) host = words->values[i];
+        if (nl_str_is(nl_str_from(words->names[i]), "port")) port = words->values[i];
+    }
+    const nl_str where = nl_arena_f(words->arena, "PostgreSQL at %s:%s", host, port);
+    nl_status status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Connecting"), NL_P_STR("path", where),
+                                NL_P_STR("problem", nl_str_trim(nl_str_from(handle ? lib.errorMessage(handle) : "out of memory"))));
+    nl_error_set_kind(status, NL_KIND_RETRY);
+    return status;
+}
+
+static nl_status connect_in(nl_arena *arena, nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection)
+{
+    keywords words = {.arena = arena};
+    put(&words, "connect_timeout", NL_STR("10"));
+    put(&words, "application_name", NL_STR("nilas"));
+    put(&words, "client_encoding", NL_STR("UTF8"));
+    NL_TRY(read_uri(&words, uri));
+    for (uint32_t i = 0; i < property_count; i++) put_java(&words, properties[i].key, properties[i].value);
+    nl_jdbc_connection *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    made->handle = lib.connectdbParams(words.names, words.values, 0);
+    if (lib.status(made->handle) != CONNECTION_OK) {
+        nl_status status = raise_connection(made->handle, &words);
+        lib.finish(made->handle);
+        free(made);
+        return status;
+    }
+    *connection = made;
+    return NULL;
+}
+
+static nl_status postgres_connect(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection)
+{
+    pthread_once(&once, load);
+    if (load_error) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s", nl_error_message(load_error));
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_status status = connect_in(arena, uri, properties, property_count, connection);
+    nl_arena_free(arena);
+    return status;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------ */
+
+/* '?' becomes $1, $2 …: none of the catalog's statements has one in a literal. */
+static const char *numbered(nl_arena *arena, const char *sql)
+{
+    nl_builder text;
+    nl_builder_init(&text, 1 << 16);
+    uint32_t number = 0;
+    for (const char *at = sql; *at; at++) {
+        if (*at == '?') nl_append_f(&text, "$%u", ++number);
+        else nl_append_char(&text, *at);
+    }
+    const char *result = nl_str_c(arena, nl_builder_str(&text));
+    nl_builder_fini(&text);
+    return result;
+}
+
+static nl_status raise_result(nl_jdbc_connection *self, const PGresult *answer)
+{
+    const char *sqlstate = answer ? lib.resultErrorField(answer, PG_DIAG_SQLSTATE) : NULL;
+    const char *message = answer ? lib.resultErrorField(answer, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    if (sqlstate && nl_str_is(nl_str_from(sqlstate), "23505")) return NL_RAISE(NILAS_ALREADY_EXISTS, NL_P("path", message ? message : ""));
+    const nl_str problem = nl_str_trim(message ? nl_str_from(message) : nl_str_from(lib.errorMessage(self->handle)));
+    nl_status status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "A statement"), NL_P("path", "the PostgreSQL database of the catalog"), NL_P_STR("problem", problem));
+    if (lib.status(self->handle) == CONNECTION_BAD) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    else if (sqlstate && (nl_str_is(nl_str_from(sqlstate), "40001") || nl_str_is(nl_str_from(sqlstate), "40P01"))) nl_error_set_kind(status, NL_KIND_RETRY);
+    return status;
+}
+
+static void read_rows(const PGresult *answer, nl_arena *arena, nl_jdbc_result *result)
+{
+    result->column_count = (uint32_t)lib.nfields(answer);
+    result->row_count = (uint32_t)lib.ntuples(answer);
+    result->values = NL_NEW_ARRAY(arena, nl_str, (size_t)result->column_count * result->row_count);
+    for (uint32_t row = 0; row < result->row_count; row++) {
+        for (uint32_t i = 0; i < result->column_count; i++) {
+            if (lib.getisnull(answer, (int)row, (int)i)) continue;
+            const nl_str value = {lib.getvalue(answer, (int)row, (int)i), (size_t)lib.getlength(answer, (int)row, (int)i)};
+            result->values[(size_t)row * result->column_count + i] = nl_arena_str(arena, value);
+        }
+    }
+}
+
+static nl_status postgres_run(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result)
+{
+    const char *texts[VALUES_MAX];
+    *result = (nl_jdbc_result){0};
+    for (uint32_t i = 0; i < value_count; i++) {
+        if (values[i].length && memchr(values[i].data, 0, values[i].length))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A name or property with a NUL byte cannot be stored in PostgreSQL");
+        texts[i] = values[i].data ? nl_str_c(arena, values[i]) : NULL;
+    }
+    PGresult *answer = lib.execParams(self->handle, numbered(arena, sql), (int)value_count, NULL, texts, NULL, NULL, 0);
+    const ExecStatusType outcome = answer ? lib.resultStatus(answer) : PGRES_FATAL_ERROR;
+    nl_status status = NULL;
+    if (outcome == PGRES_TUPLES_OK || outcome == PGRES_COMMAND_OK) {
+        read_rows(answer, arena, result);
+        if (!nl_parse_int64(nl_str_from(lib.cmdTuples(answer)), &result->change_count)) result->change_count = 0;
+    } else {
+        status = raise_result(self, answer);
+    }
+    lib.clear(answer);
+    return status;
+}
+
+static bool postgres_is_broken(nl_jdbc_connection *self)
+{
+    return lib.status(self->handle) != CONNECTION_OK;
+}
+
+static void postgres_close(nl_jdbc_connection *self)
+{
+    lib.finish(self->handle);
+    free(self);
+}
+
+const nl_jdbc_driver nl_jdbc_postgres = {
+    .connect = postgres_connect,
+    .run = postgres_run,
+    .is_broken = postgres_is_broken,
+    .close = postgres_close,
+    .columns_sql = "SELECT column_name FROM information_schema.columns WHERE table_name = ? AND table_schema = ANY (current_schemas(false))",
+};

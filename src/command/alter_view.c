@@ -37,9 +37,11 @@ nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *stateme
     const nl_ast_alter_view *alter = statement->alter_view;
     const nl_temp_view *old = NULL;
     const nl_view_metadata *kept = NULL;
-    nl_session_name name;
+    nl_session_name name = {0};
     NL_TRY(find_in_catalog(command, &alter->name, &name, &kept));
-    if (kept) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "ALTER VIEW <viewName> AS is not supported. Use CREATE OR REPLACE VIEW instead");
+    if (kept) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "ALTER VIEW <viewName> AS is not supported. Use CREATE OR REPLACE VIEW instead;");
+    if (name.catalog && name.catalog->ops->has_views)
+        return NL_RAISE(UNSUPPORTED_FEATURE__CATALOG_OPERATION, NL_P_STR("catalogName", nl_command_quoted(command, &name.catalog_name, 1)), NL_P("operation", "views"));
     NL_TRY(find(command, &alter->name, &old));
     const bool is_permanent = nl_view_is_permanent(old);
     if (!alter->query) /* WITH SCHEMA …: a view here always follows its query */

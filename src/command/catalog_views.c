@@ -307,6 +307,7 @@ nl_status nl_catalog_view_create(nl_command *command, const nl_ast_create_view *
     nl_temp_view *made = NL_NEW(command->arena, nl_temp_view);
     made->name = nl_command_dotted_name(command, name);
     command->made_view = made;
+    command->is_made_in_catalog = true;
     NL_TRY(nl_analyze_query(&command->context, create->query, &self.plan));
     NL_TRY(check_arity(&self));
     NL_TRY(make_schema(&self));

@@ -20,6 +20,7 @@ typedef struct nl_command {
     nl_result *result;        /* being made */
     uint32_t view_depth;
     const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */
+    bool is_made_in_catalog;       /* made_view is one that a catalog keeps */
 } nl_command;
 
 /* A result with its command, before anything has run; ends with nl_result_close. */

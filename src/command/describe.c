@@ -156,7 +156,9 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
     NL_TRY(table_rows(command, &rows));
     for (uint32_t i = 0; i < facts->row_type->child_count; i++) {
         const nl_field *field = &facts->row_type->children[i];
-        NL_TRY(add_column(command, rows, field->name, field->type, field->comment));
+        if (facts->catalog_view) /* Iceberg shows no comment as an empty one */
+            NL_TRY(nl_rows_add_text(rows, (const nl_str[]){field->name, nl_type_name(command->arena, field->type), field->comment.length ? field->comment : NL_STR("")}));
+        else NL_TRY(add_column(command, rows, field->name, field->type, field->comment));
     }
     if (facts->catalog_view && describe->is_extended) return add_view_details(command, facts, rows);
     if (!facts->metadata) return NULL;

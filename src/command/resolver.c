@@ -18,6 +18,9 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
         return NL_RAISE(RECURSIVE_VIEW, NL_P_STR("viewIdent", name),
                         NL_P_STR("newPath", nl_arena_f(command->arena, NL_STR_FMT " -> " NL_STR_FMT, NL_STR_ARG(name), NL_STR_ARG(name))));
     }
+    if (made && command->is_made_in_catalog && !nl_view_is_permanent(view))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create view " NL_STR_FMT " that references temporary view: [" NL_STR_FMT "]", NL_STR_ARG(made->name),
+                             NL_STR_ARG(view->name));
     if (made && nl_view_is_permanent(made) && !nl_view_is_permanent(view))
         return NL_RAISE(INVALID_TEMP_OBJ_REFERENCE, NL_P("obj", "VIEW"), NL_P_STR("objName", nl_command_quoted(command, &made->name, 1)),
                         NL_P("tempObj", "VIEW"), NL_P_STR("tempObjName", nl_command_quoted(command, &view->name, 1)));

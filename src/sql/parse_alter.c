@@ -299,7 +299,7 @@ static nl_status parse_set_properties(nl_parser *p, nl_ast_alter_table *alter)
     p->at++;
     NL_TRY(nl_parse_properties(p, false, &alter->properties));
     NL_TRY(nl_parser_need_values(p, alter->properties));
-    return alter->is_view ? NULL : nl_parser_check_table_properties(p, alter->properties);
+    return nl_parser_check_table_properties(p, alter->properties);
 }
 
 static nl_status parse_unset(nl_parser *p, nl_ast_alter_table *alter)
@@ -310,7 +310,7 @@ static nl_status parse_unset(nl_parser *p, nl_ast_alter_table *alter)
     NL_TRY(nl_parse_if_exists(p, &alter->is_if_exists));
     NL_TRY(nl_parse_properties(p, false, &alter->properties));
     NL_TRY(nl_parser_need_keys_only(p, alter->properties));
-    return alter->is_view ? NULL : nl_parser_check_table_properties(p, alter->properties);
+    return nl_parser_check_table_properties(p, alter->properties);
 }
 
 static nl_status parse_set_serde(nl_parser *p, nl_ast_alter_table *alter)

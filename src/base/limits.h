@@ -30,3 +30,7 @@
 #define NL_HTTP_REDIRECTS_MAX       5u
 #define NL_XML_DEPTH_MAX            16u
 #define NL_URL_BYTES_MAX            (16u << 10)
+#define NL_OBJECT_INLINE_BYTES_MAX  (64u << 10)          /* up to this an object lies in its row: one fsync makes both durable */
+#define NL_OBJECT_KEY_BYTES_MAX     1024u                /* S3's                                                     */
+#define NL_OBJECT_PART_BYTES_MIN    (5u << 20)           /* S3's: of every part but the last                         */
+#define NL_OBJECT_PARTS_MAX         10000u               /* S3's                                                     */

@@ -113,9 +113,9 @@ nl_status nl_command_output(nl_arena *arena, nl_str command, nl_str *output)
     if (problem) kill(-child, SIGKILL);
     while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
     }
-    if (problem) return nl_raise_io("Running credential_process", command, "%s", problem);
+    if (problem) return nl_raise_io("Running the command", NL_STR("credential_process"), "%s", problem);
     if (!WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        return nl_raise_io("Running credential_process", command, "it ended with %s %d", WIFEXITED(state) ? "code" : "signal", WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state));
+        return nl_raise_io("Running the command", NL_STR("credential_process"), "it ended with %s %d", WIFEXITED(state) ? "code" : "signal", WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state));
     *output = (nl_str){text, length};
     return NULL;
 }

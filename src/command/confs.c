@@ -1,5 +1,6 @@
 /* command/confs.c - SET, SET TIME ZONE, RESET. */
 #include "command/command_private.h"
+#include "storage/credentials.h"
 
 static const nl_field key_value_fields[] = {
     {.name = NL_STR_INIT("key"), .is_nullable = false},
@@ -23,6 +24,12 @@ static nl_status one_row(nl_command *command, nl_str key, nl_str value)
     return nl_rows_add_text(rows, (const nl_str[]){key, value});
 }
 
+/* As Spark shows a conf: not at all when its name, or what it holds, looks like a secret. */
+static nl_str shown(nl_str key, nl_str value)
+{
+    return nl_key_is_secret(key) || nl_looks_secret(value) ? NL_STR(NL_REDACTED) : value;
+}
+
 static nl_status list_all(nl_command *command)
 {
     const nl_property *confs;
@@ -31,7 +38,7 @@ static nl_status list_all(nl_command *command)
     nl_session_list(command->session, command->arena, &confs, &conf_count);
     NL_TRY(two_columns(command, &rows));
     for (uint32_t i = 0; i < conf_count; i++)
-        NL_TRY(nl_rows_add_text(rows, (const nl_str[]){confs[i].key, confs[i].value}));
+        NL_TRY(nl_rows_add_text(rows, (const nl_str[]){confs[i].key, shown(confs[i].key, confs[i].value)}));
     return NULL;
 }
 
@@ -46,7 +53,7 @@ static nl_status list_known(nl_command *command)
     const nl_conf_row *row;
     for (uint32_t i = 0; (row = nl_conf_at(i)) != NULL; i++) {
         const nl_str value = nl_session_get(command->session, nl_str_from(row->key));
-        NL_TRY(nl_rows_add_text(rows, (const nl_str[]){nl_str_from(row->key), value.data ? value : NL_STR("<undefined>"), nl_str_from(row->doc),
+        NL_TRY(nl_rows_add_text(rows, (const nl_str[]){nl_str_from(row->key), shown(nl_str_from(row->key), value.data ? value : NL_STR("<undefined>")), nl_str_from(row->doc),
                                                        nl_str_from(row->since)}));
     }
     return NULL;
@@ -64,7 +71,7 @@ nl_status nl_run_set_conf(nl_command *command, const nl_ast_statement *statement
         return one_row(command, set->key, set->value);
     }
     const nl_str value = nl_session_get(command->session, set->key);
-    return one_row(command, set->key, value.data ? value : NL_STR("<undefined>"));
+    return one_row(command, set->key, shown(set->key, value.data ? value : NL_STR("<undefined>")));
 }
 
 /* INTERVAL '1' HOUR or '02:30' HOUR TO MINUTE as an offset: "+01:00". */

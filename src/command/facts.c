@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "command/catalog_views.h"
+#include "storage/credentials.h"
 
 #define TEXT_MAX (16u << 20)
 
@@ -166,23 +167,6 @@ static bool is_reserved(nl_str key)
     return false;
 }
 
-static bool contains_nocase(nl_str text, nl_str word)
-{
-    for (size_t at = 0; at + word.length <= text.length; at++)
-        if (nl_str_starts_nocase(nl_str_slice(text, at, text.length), word)) return true;
-    return false;
-}
-
-/* Spark's default patterns of what must not be shown, spark.redaction.regex and spark.sql.redaction.options.regex. */
-static bool is_secret(nl_str text)
-{
-    static const nl_str words[] = {NL_STR_INIT("url"),   NL_STR_INIT("secret"),    NL_STR_INIT("password"),
-                                   NL_STR_INIT("token"), NL_STR_INIT("accesskey"), NL_STR_INIT("access.key")};
-    for (size_t i = 0; i < NL_COUNT(words); i++)
-        if (contains_nocase(text, words[i])) return true;
-    return false;
-}
-
 static int compare_properties(const void *a, const void *b)
 {
     return nl_str_compare(((const nl_property *)a)->key, ((const nl_property *)b)->key);
@@ -243,7 +227,7 @@ void nl_facts_properties(nl_command *command, const nl_facts *facts, const nl_pr
     for (uint32_t i = 0; i < given_count; i++)
         if (!is_reserved(given[i].key)) list[made++] = given[i];
     for (uint32_t i = 0; i < made; i++)
-        if (is_secret(list[i].key) || is_secret(list[i].value)) list[i].value = NL_STR("*********(redacted)");
+        if (nl_looks_secret(list[i].key) || nl_looks_secret(list[i].value)) list[i].value = NL_STR(NL_REDACTED);
     qsort(list, made, sizeof(*list), compare_properties);
     *items = list;
     *count = made;

@@ -17,15 +17,24 @@
 #define RENEW_AHEAD_MICROS (5ll * 60 * NL_MICROS_PER_SECOND)
 #define PROBLEMS_BYTES_MAX 8192u
 
+static bool has_word(nl_str text, const char *const *words, size_t word_count)
+{
+    for (size_t at = 0; at < text.length; at++)
+        for (size_t i = 0; i < word_count; i++)
+            if (nl_str_starts_nocase(nl_str_slice(text, at, text.length), nl_str_from(words[i]))) return true;
+    return false;
+}
+
+bool nl_looks_secret(nl_str text)
+{
+    static const char *const words[] = {"url", "secret", "password", "token", "accesskey", "access.key"};
+    return has_word(text, words, NL_COUNT(words));
+}
+
 bool nl_key_is_secret(nl_str key)
 {
-    static const char *const words[] = {"secret", "password", "token", "credential", "access.key", "access-key", "access_key", "accesskey", "sse.key"};
-    for (size_t i = 0; i < NL_COUNT(words); i++) {
-        const nl_str word = nl_str_from(words[i]);
-        for (size_t at = 0; at + word.length <= key.length; at++)
-            if (nl_str_starts_nocase(nl_str_slice(key, at, key.length), word)) return true;
-    }
-    return false;
+    static const char *const words[] = {"credential", "access-key", "access_key", "sse.key"};
+    return nl_looks_secret(key) || has_word(key, words, NL_COUNT(words));
 }
 
 /* ---- places ---- */

@@ -17,8 +17,11 @@ static inline nl_str nl_secret_text(const nl_secret *secret)
 {
     return secret->hidden;
 }
-/* Is what a property of this name holds shown as NL_REDACTED? What Spark's spark.redaction.regex says of its default
- * (secret, password, token, access[.]key), and credentials and access keys however they are written. */
+/* Does a key or value look like a secret to Spark's spark.redaction.regex and spark.sql.redaction.options.regex, as they
+ * are by default: url, secret, password, token, accesskey, access.key in any case? */
+bool nl_looks_secret(nl_str text);
+/* The same of a conf's name, and also credential and access-key however they are written: Spark shows
+ * "credential = id:secret" of a REST catalog. */
 bool nl_key_is_secret(nl_str key);
 #define NL_REDACTED "*********(redacted)"
 

@@ -23,7 +23,7 @@ static const char *const versions[] = {
     "CREATE TABLE loose_buckets (bucket TEXT PRIMARY KEY, since_micros INTEGER NOT NULL) WITHOUT ROWID;",
 };
 
-nl_str nl_tables_uuid(nl_arena *arena)
+nl_str nl_tables_new_token(nl_arena *arena)
 {
     uint8_t bytes[16];
     char text[NL_UUID_TEXT_LENGTH];
@@ -104,7 +104,7 @@ static nl_status sweep_loose(nl_tables *tables)
 
 nl_status nl_tables_new_storage(nl_tables *tables, nl_arena *arena, nl_str *uuid, nl_str *location)
 {
-    const nl_str made = nl_tables_uuid(arena);
+    const nl_str made = nl_tables_new_token(arena);
     loose_work work = {.bucket = nl_arena_f(arena, NL_STR_FMT "--table-s3", NL_STR_ARG(made))};
     NL_TRY(nl_state_write(tables->state, note_loose, &work));
     if (tables->objects) NL_TRY(nl_objects_create_bucket(tables->objects, work.bucket, true));
@@ -153,6 +153,16 @@ void nl_tables_close(nl_tables *tables)
     if (tables->memory) nl_memory_release(tables->memory);
     nl_mutex_fini(&tables->mutex);
     free(tables);
+}
+
+void nl_tables_set_s3_port(nl_tables *tables, uint16_t port)
+{
+    tables->s3_port = port;
+}
+
+uint16_t nl_tables_s3_port(const nl_tables *tables)
+{
+    return tables->s3_port;
 }
 
 /* ---- Warehouses ---- */
@@ -204,7 +214,7 @@ static nl_status insert_warehouse(void *argument, nl_sqlite *database)
     nl_sqlite_bind_text(insert, 3, work->wanted->arn);
     nl_sqlite_bind_text(insert, 4, work->wanted->location.data ? work->wanted->location : NL_STR(""));
     nl_sqlite_bind_int(insert, 5, work->wanted->created_micros ? work->wanted->created_micros : nl_now_micros());
-    nl_sqlite_bind_text(insert, 6, work->wanted->token.length ? work->wanted->token : nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(insert, 6, work->wanted->token.length ? work->wanted->token : nl_tables_new_token(work->arena));
     NL_TRY(nl_sqlite_finish(insert, NULL));
     return find_warehouse(argument, database);
 }

@@ -13,6 +13,9 @@
 typedef struct nl_tables nl_tables; /* owned; threads: any */
 NL_MUST_USE nl_status nl_tables_open(nl_state *state, nl_objects *objects, nl_memory *memory, nl_tables **tables); /* borrows both */
 void nl_tables_close(nl_tables *tables);
+/* Where the S3 service listens, for the answers of catalogs that tell clients (0: nobody says). */
+void nl_tables_set_s3_port(nl_tables *tables, uint16_t port);
+uint16_t nl_tables_s3_port(const nl_tables *tables);
 
 typedef enum nl_warehouse_kind { NL_WAREHOUSE_PLAIN, NL_WAREHOUSE_TABLE_BUCKET, NL_WAREHOUSE_GLUE } nl_warehouse_kind;
 typedef struct nl_warehouse { /* in the arena given */
@@ -62,6 +65,7 @@ typedef struct nl_pointer_change {
  * it as warehouse_location makes the table (uuid: the same, see nl_tables_storage_uuid). */
 NL_MUST_USE nl_status nl_tables_new_storage(nl_tables *tables, nl_arena *arena, nl_str *uuid, nl_str *location);
 nl_str nl_tables_storage_uuid(nl_str location); /* of such a bucket; empty: it is none */
+nl_str nl_tables_new_token(nl_arena *arena); /* a random UUID's text */
 NL_MUST_USE nl_status nl_tables_commit(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *changes, uint32_t change_count);
 /* Of a table in a table bucket the hidden bucket goes too, with all that is in it. */
 NL_MUST_USE nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token, bool *was_dropped);

@@ -99,7 +99,10 @@ nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *wareho
 {
     nl_fs *fs;
     NL_TRY(nl_tables_fs(tables, location, &fs));
-    if (!is_local(location)) return NULL;
+    if (!is_local(location)) {
+        if (warehouse->kind == NL_WAREHOUSE_TABLE_BUCKET || !nl_tables_storage_uuid(location).length) return NULL;
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location " NL_STR_FMT " belongs to a table bucket", NL_STR_ARG(location));
+    }
     nl_arena *arena = nl_arena_new(NULL);
     const nl_str root = local_path(arena, warehouse->location);
     const nl_str path = local_path(arena, location);

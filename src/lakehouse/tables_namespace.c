@@ -162,7 +162,7 @@ static nl_status insert_namespace(void *argument, nl_sqlite *database)
     NL_TRY(nl_sqlite_prepare(database, "INSERT INTO namespaces (warehouse_id, name, uuid, properties, created_micros) VALUES (?, ?, ?, ?, ?)", &insert));
     nl_sqlite_bind_int(insert, 1, work->warehouse_id);
     nl_sqlite_bind_text(insert, 2, work->name);
-    nl_sqlite_bind_text(insert, 3, nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(insert, 3, nl_tables_new_token(work->arena));
     nl_sqlite_bind_text(insert, 4, work->properties);
     nl_sqlite_bind_int(insert, 5, nl_now_micros());
     return nl_sqlite_finish(insert, NULL);

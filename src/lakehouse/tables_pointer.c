@@ -136,11 +136,11 @@ static nl_status insert_pointer(nl_sqlite *database, const pointer_work *work, c
     nl_sqlite_bind_int(insert, 1, work->warehouse_id);
     nl_sqlite_bind_text(insert, 2, scope);
     nl_sqlite_bind_text(insert, 3, change->identifier.name);
-    nl_sqlite_bind_text(insert, 4, change->uuid.length ? change->uuid : nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(insert, 4, change->uuid.length ? change->uuid : nl_tables_new_token(work->arena));
     nl_sqlite_bind_int(insert, 5, change->is_view);
     nl_sqlite_bind_text(insert, 6, change->next.length ? change->next : (nl_str){0});
     nl_sqlite_bind_text(insert, 7, change->warehouse_location.length ? change->warehouse_location : (nl_str){0});
-    nl_sqlite_bind_text(insert, 8, change->next_token.length ? change->next_token : nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(insert, 8, change->next_token.length ? change->next_token : nl_tables_new_token(work->arena));
     nl_sqlite_bind_int(insert, 9, now);
     nl_sqlite_bind_int(insert, 10, now);
     NL_TRY(nl_sqlite_finish(insert, NULL));
@@ -155,7 +155,7 @@ static nl_status update_pointer(nl_sqlite *database, const pointer_work *work, c
                              &update));
     nl_sqlite_bind_text(update, 1, change->next);
     nl_sqlite_bind_text(update, 2, present->metadata_location);
-    nl_sqlite_bind_text(update, 3, change->next_token.length ? change->next_token : nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(update, 3, change->next_token.length ? change->next_token : nl_tables_new_token(work->arena));
     nl_sqlite_bind_int(update, 4, nl_now_micros());
     nl_sqlite_bind_int(update, 5, present->id);
     return nl_sqlite_finish(update, NULL);
@@ -257,7 +257,7 @@ static nl_status rename_entry(void *argument, nl_sqlite *database)
     NL_TRY(nl_sqlite_prepare(database, "UPDATE tables SET namespace = ?, name = ?, version_token = ?, modified_micros = ? WHERE id = ?", &update));
     nl_sqlite_bind_text(update, 1, work->to_scope);
     nl_sqlite_bind_text(update, 2, work->to_name);
-    nl_sqlite_bind_text(update, 3, nl_tables_uuid(work->arena));
+    nl_sqlite_bind_text(update, 3, nl_tables_new_token(work->arena));
     nl_sqlite_bind_int(update, 4, nl_now_micros());
     nl_sqlite_bind_int(update, 5, work->found.id);
     return nl_sqlite_finish(update, NULL);

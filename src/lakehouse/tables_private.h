@@ -17,6 +17,7 @@ struct nl_tables {
     nl_fs *object_fs;    /* counted; NULL with objects */
     nl_fs *local_fs;     /* counted */
     nl_memory *memory;   /* counted */
+    _Atomic uint16_t s3_port;
     nl_mutex mutex;
     nl_kept_entry kept[NL_KEPT_COUNT]; /* guarded by mutex, as what follows */
     uint64_t clock, kept_bytes;
@@ -27,7 +28,6 @@ NL_MUST_USE nl_status nl_namespace_join(nl_arena *arena, const nl_str *parts, ui
 const nl_str *nl_namespace_split(nl_arena *arena, nl_str joined, uint32_t *part_count);
 /* "`a`.`b`.`name`" (name empty: the namespace alone), for the parameters of Spark's conditions. */
 nl_str nl_relation_name(nl_arena *arena, nl_str joined, nl_str name);
-nl_str nl_tables_uuid(nl_arena *arena);
 
 /* Inside a transaction. */
 NL_MUST_USE nl_status nl_namespace_is_there(nl_sqlite *database, int64_t warehouse_id, nl_str joined, bool *exists);

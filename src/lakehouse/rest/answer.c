@@ -1,0 +1,315 @@
+/* lakehouse/rest/answer.c - a request to its reply: who asks, which route, the body; errors in the REST form; and what the
+ * routes share. */
+#include "lakehouse/rest/rest_private.h"
+
+#include "base/log.h"
+#include "base/number.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+nl_status nl_rest_new(const nl_rest_options *options, nl_rest **rest)
+{
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_rest *made = NL_NEW(arena, nl_rest);
+    made->options = *options;
+    made->options.keys.access_key = nl_arena_str(arena, options->keys.access_key);
+    made->options.keys.secret_key = nl_arena_str(arena, options->keys.secret_key);
+    made->arena = arena;
+    *rest = made;
+    return NULL;
+}
+
+void nl_rest_free(nl_rest *rest)
+{
+    if (rest) nl_arena_free(rest->arena);
+}
+
+/* ---- Errors ---- */
+
+nl_status nl_rest_refuse(nl_rest_call *call, int32_t status, const char *type, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    call->error_status = status;
+    call->error_type = type;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s", text);
+}
+
+nl_str nl_rest_dotted(nl_arena *arena, const nl_identifier *identifier)
+{
+    nl_str text = {"", 0};
+    for (uint32_t i = 0; i < identifier->namespace_count; i++)
+        text = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(text), i ? "." : "", NL_STR_ARG(identifier->namespace_parts[i]));
+    if (!identifier->name.length) return text;
+    return nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(text), text.length ? "." : "", NL_STR_ARG(identifier->name));
+}
+
+nl_status nl_rest_no_table(nl_rest_call *call, const nl_identifier *identifier)
+{
+    const nl_str name = nl_rest_dotted(call->arena, identifier);
+    return nl_rest_refuse(call, 404, "NoSuchTableException", "Table does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+}
+
+nl_status nl_rest_no_namespace(nl_rest_call *call, const nl_identifier *identifier)
+{
+    const nl_identifier scope = {identifier->namespace_parts, identifier->namespace_count, {0}};
+    const nl_str name = nl_rest_dotted(call->arena, &scope);
+    return nl_rest_refuse(call, 404, "NoSuchNamespaceException", "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+}
+
+typedef struct error_row {
+    nl_condition condition;
+    int32_t status;
+    const char *type;
+    const char *words; /* before the parameter's text; NULL: the parameter is the whole message */
+    const char *param;
+} error_row;
+
+static const error_row errors[] = {
+    {NL_COND_SCHEMA_NOT_FOUND, 404, "NoSuchNamespaceException", "Namespace does not exist: ", "schemaName"},
+    {NL_COND_NILAS_NO_SUCH_NAMESPACE, 404, "NoSuchNamespaceException", NULL, "message"},
+    {NL_COND_SCHEMA_ALREADY_EXISTS, 409, "AlreadyExistsException", "Namespace already exists: ", "schemaName"},
+    {NL_COND_NILAS_NAMESPACE_NOT_EMPTY, 409, "NamespaceNotEmptyException", NULL, "message"},
+    {NL_COND_TABLE_OR_VIEW_NOT_FOUND, 404, "NoSuchTableException", "Table does not exist: ", "relationName"},
+    {NL_COND_VIEW_NOT_FOUND, 404, "NoSuchViewException", "View does not exist: ", "relationName"},
+    {NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS, 409, "AlreadyExistsException", "Table already exists: ", "relationName"},
+    {NL_COND_NILAS_COMMIT_FAILED, 409, "CommitFailedException", NULL, "message"},
+    {NL_COND_NILAS_COMMIT_STATE_UNKNOWN, 500, "CommitStateUnknownException", NULL, "message"},
+    {NL_COND_NILAS_ILLEGAL_ARGUMENT, 400, "IllegalArgumentException", NULL, "message"},
+    {NL_COND_NILAS_VALIDATION_FAILED, 400, "ValidationException", NULL, "message"},
+    {NL_COND_NILAS_UNSUPPORTED, 406, "UnsupportedOperationException", NULL, "message"},
+    {NL_COND_PATH_NOT_FOUND, 404, "NotFoundException", "File does not exist: ", "path"},
+    {NL_COND_UNABLE_TO_ACQUIRE_MEMORY, 503, "ServiceUnavailableException", "Not enough memory: ", "requestedBytes"},
+};
+
+/* "`a`.`b`" as REST says it: a.b. */
+static nl_str without_quotes(nl_arena *arena, const char *text)
+{
+    char *out = nl_arena_alloc(arena, strlen(text) + 1);
+    size_t length = 0;
+    for (; *text; text++)
+        if (*text != '`') out[length++] = *text;
+    return (nl_str){out, length};
+}
+
+static void write_error(nl_rest_call *call, int32_t status, const char *type, nl_str message)
+{
+    call->reply->body = NULL;
+    if (nl_str_is(call->request->method, "HEAD")) {
+        nl_rest_empty(call, status);
+        return;
+    }
+    nl_json_writer json = nl_rest_begin(call);
+    nl_json_key(&json, "error");
+    nl_json_begin(&json, '{');
+    nl_json_key(&json, "message");
+    nl_json_write_text(&json, message);
+    nl_json_key(&json, "type");
+    nl_json_write_text(&json, nl_str_from(type));
+    nl_json_key(&json, "code");
+    nl_json_write_int(&json, status);
+    nl_json_end(&json, '}');
+    nl_rest_end(call, &json, status);
+}
+
+static void answer_error(nl_rest_call *call, nl_error *error)
+{
+    int32_t status = call->error_status;
+    const char *type = call->error_type;
+    const char *param = nl_error_param(error, "message");
+    nl_str message = param ? nl_str_from(param) : nl_str_from(nl_error_message(error));
+    const nl_condition condition = nl_error_condition(error);
+    const char *path = nl_error_param(error, "path");
+    if (!status && condition == NL_COND_NILAS_CORRUPT_FILE && path && nl_str_equal(nl_str_from(path), NL_REST_BODY)) {
+        status = 400;
+        type = "BadRequestException";
+        message = nl_arena_f(call->arena, "Malformed request: %s", nl_error_param(error, "problem"));
+    }
+    for (size_t i = 0; !status && i < NL_COUNT(errors); i++) {
+        if (errors[i].condition != condition) continue;
+        status = errors[i].status;
+        type = errors[i].type;
+        const char *text = nl_error_param(error, errors[i].param);
+        const nl_str clean = without_quotes(call->arena, text ? text : "");
+        message = errors[i].words ? nl_arena_f(call->arena, "%s" NL_STR_FMT, errors[i].words, NL_STR_ARG(clean)) : nl_str_from(text);
+    }
+    if (!status) {
+        status = 500;
+        type = "InternalServerError";
+        nl_log(NL_LOG_ERROR, "rest: %.*s %.*s: %s %s", NL_STR_ARG(call->request->method), NL_STR_ARG(call->request->path), nl_error_message(error),
+               nl_error_notes(error));
+    }
+    write_error(call, status, type, nl_arena_str(call->arena, message));
+    nl_error_free(error);
+}
+
+/* ---- Replies ---- */
+
+nl_json_writer nl_rest_begin(nl_rest_call *call)
+{
+    call->reply->body = NL_NEW(call->arena, nl_builder);
+    nl_builder_init(call->reply->body, NL_REST_ANSWER_BYTES_MAX);
+    nl_json_writer json = {.out = call->reply->body};
+    nl_json_begin(&json, '{');
+    return json;
+}
+
+void nl_rest_end(nl_rest_call *call, nl_json_writer *json, int32_t status)
+{
+    nl_json_end(json, '}');
+    call->reply->status = status;
+    nl_reply_header(call->request, call->reply, "Content-Type", NL_STR("application/json"));
+}
+
+void nl_rest_empty(nl_rest_call *call, int32_t status)
+{
+    call->reply->status = status;
+    call->reply->is_head = nl_str_is(call->request->method, "HEAD");
+}
+
+/* ---- Parts of requests ---- */
+
+static bool is_plain_name(nl_str name)
+{
+    bool is_good = name.length > 0 && name.length <= 1024 && nl_utf8_is_valid(name);
+    for (size_t i = 0; i < name.length; i++)
+        is_good = is_good && (unsigned char)name.data[i] >= 0x20;
+    return is_good;
+}
+
+static bool is_bucket_name(nl_str name)
+{
+    bool is_good = name.length > 0 && name.length <= 255;
+    for (size_t i = 0; i < name.length; i++) {
+        const char c = name.data[i];
+        is_good = is_good && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
+    }
+    return is_good;
+}
+
+/* New names only: what does not fit does not exist, which is said otherwise. */
+nl_status nl_rest_check_names(nl_rest_call *call, const nl_identifier *identifier)
+{
+    const bool is_bucket = call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET;
+    bool (*const is_good)(nl_str) = is_bucket ? is_bucket_name : is_plain_name;
+    if (is_bucket && identifier->namespace_count != 1)
+        return nl_rest_refuse(call, 400, "BadRequestException", "A namespace of a table bucket has exactly one level");
+    for (uint32_t i = 0; i < identifier->namespace_count; i++)
+        if (!is_good(identifier->namespace_parts[i]))
+            return nl_rest_refuse(call, 400, "BadRequestException", "Invalid namespace name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->namespace_parts[i]),
+                                  is_bucket ? " (1 to 255 of a-z, 0-9, _)" : "");
+    if (identifier->name.data && !is_good(identifier->name))
+        return nl_rest_refuse(call, 400, "BadRequestException", "Invalid table name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->name),
+                              is_bucket ? " (1 to 255 of a-z, 0-9, _)" : "");
+    return NULL;
+}
+
+nl_status nl_rest_read_namespace(nl_rest_call *call, const json_t *array, nl_identifier *identifier)
+{
+    const size_t count = json_array_size(array);
+    if (!json_is_array(array) || count == 0 || count > 1000)
+        return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: namespace must be an array of at least one name");
+    nl_str *parts = NL_NEW_ARRAY(call->arena, nl_str, count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(array, i);
+        if (!json_is_string(item)) return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: a level of the namespace is no text");
+        parts[i] = (nl_str){json_string_value(item), json_string_length(item)};
+    }
+    identifier->namespace_parts = parts;
+    identifier->namespace_count = (uint32_t)count;
+    return nl_arena_check(call->arena);
+}
+
+nl_status nl_rest_read_identifier(nl_rest_call *call, const json_t *object, nl_identifier *identifier)
+{
+    NL_TRY(nl_json_object(object, NL_REST_BODY, "a table identifier"));
+    NL_TRY(nl_rest_read_namespace(call, json_object_get(object, "namespace"), identifier));
+    return nl_json_text(object, "name", NL_REST_BODY, &identifier->name);
+}
+
+nl_status nl_rest_page(nl_rest_call *call, nl_str *after, uint32_t *count_max, bool *is_paged)
+{
+    bool has_token, has_size;
+    const nl_str token = nl_request_parameter(call->request, "pageToken", &has_token);
+    const nl_str size = nl_request_parameter(call->request, "pageSize", &has_size);
+    int64_t wanted = NL_REST_PAGE_MAX;
+    if (has_size && (!nl_parse_int64(size, &wanted) || wanted < 1))
+        return nl_rest_refuse(call, 400, "BadRequestException", "Invalid pageSize: " NL_STR_FMT, NL_STR_ARG(size));
+    char *name = nl_arena_alloc(call->arena, token.length / 2 + 1);
+    bool is_good = token.length % 2 == 0;
+    for (size_t i = 0; is_good && i + 1 < token.length; i += 2) {
+        unsigned value = 0;
+        for (size_t k = i; k < i + 2; k++) {
+            const char c = token.data[k];
+            is_good = is_good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'));
+            value = value * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+        }
+        name[i / 2] = (char)value;
+    }
+    if (!is_good) return nl_rest_refuse(call, 400, "BadRequestException", "Invalid pageToken: " NL_STR_FMT, NL_STR_ARG(token));
+    *after = (nl_str){name, token.length / 2};
+    *is_paged = has_token || has_size;
+    *count_max = *is_paged ? (uint32_t)NL_MIN(wanted, NL_REST_PAGE_MAX) : UINT32_MAX - 1;
+    return NULL;
+}
+
+void nl_rest_write_page_token(nl_rest_call *call, nl_json_writer *json, bool is_paged, bool has_more, nl_str last)
+{
+    if (!is_paged) return;
+    nl_json_key(json, "next-page-token");
+    if (!has_more) {
+        nl_json_write_null(json);
+        return;
+    }
+    nl_builder token;
+    nl_builder_init(&token, 4096);
+    for (size_t i = 0; i < last.length; i++)
+        nl_append_f(&token, "%02x", (unsigned char)last.data[i]);
+    nl_json_write_text(json, nl_arena_str(call->arena, nl_builder_str(&token)));
+    nl_builder_fini(&token);
+}
+
+/* ---- The whole ---- */
+
+static nl_status read_body(nl_rest_call *call, const nl_rest_route *route)
+{
+    if (!route->has_body) return NULL;
+    const nl_str text = {(const char *)call->request->body.data, call->request->body.length};
+    if (!text.length) return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: the body is empty");
+    NL_TRY(nl_json_parse(call->arena, text, NL_REST_BODY, &call->body));
+    return nl_json_object(call->body, NL_REST_BODY, "the body");
+}
+
+static nl_status run(nl_rest_call *call)
+{
+    const nl_rest_route *route;
+    bool is_wrong_method;
+    nl_access_check(call->request, &call->rest->options.keys, &call->access);
+    const bool is_token_request = nl_str_ends(call->request->path, NL_STR("/v1/oauth/tokens")); /* where access begins */
+    if (!call->access.is_allowed && !is_token_request) {
+        const bool is_missing = call->access.code[0] == 'M' || call->access.code[0] == 'N';
+        return nl_rest_refuse(call, is_missing ? 401 : 403, is_missing ? "NotAuthorizedException" : "ForbiddenException", NL_STR_FMT,
+                              NL_STR_ARG(call->access.message));
+    }
+    NL_TRY(nl_rest_find_route(call, &route, &is_wrong_method));
+    if (is_wrong_method)
+        return nl_rest_refuse(call, 405, "MethodNotAllowedException", NL_STR_FMT " is not allowed here", NL_STR_ARG(call->request->method));
+    if (!route)
+        return nl_rest_refuse(call, 404, "NoSuchEndpointException", "No such endpoint: " NL_STR_FMT " " NL_STR_FMT, NL_STR_ARG(call->request->method),
+                              NL_STR_ARG(call->request->path));
+    NL_TRY(read_body(call, route));
+    return route->handle(call);
+}
+
+void nl_rest_answer(nl_rest *rest, nl_request *request, nl_reply *reply)
+{
+    nl_rest_call call = {.rest = rest, .tables = rest->options.tables, .request = request, .reply = reply, .arena = request->arena};
+    nl_status status = run(&call);
+    if (!status && reply->body && nl_builder_failed(reply->body))
+        status = NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", NL_REST_ANSWER_BYTES_MAX), NL_P("receivedBytes", "0"));
+    if (status) answer_error(&call, status);
+}

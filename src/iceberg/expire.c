@@ -155,6 +155,21 @@ static nl_status build_expiry(void *argument, const nl_table_metadata *base, nl_
     return self->options->cleans_expired_metadata ? remove_unused(&kept, arena, builder) : NULL;
 }
 
+nl_status nl_expirable_snapshots(const nl_table_metadata *metadata, const nl_expire_options *options, nl_arena *arena, const nl_snapshot *const **snapshots,
+                                 uint32_t *snapshot_count)
+{
+    expiry self = {.options = options, .now_ms = nl_now_micros() / 1000};
+    retention kept;
+    NL_TRY(decide(&self, metadata, arena, &kept));
+    const nl_snapshot **found = NL_NEW_ARRAY(arena, const nl_snapshot *, metadata->snapshot_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < metadata->snapshot_count; i++)
+        if (!kept.is_kept[i]) found[count++] = &metadata->snapshots[i];
+    *snapshots = found;
+    *snapshot_count = count;
+    return nl_arena_check(arena);
+}
+
 /* ---- deleting -------------------------------------------------------------------------------------------------- */
 
 typedef struct cleanup {

@@ -18,6 +18,9 @@ typedef struct nl_expire_result {
 } nl_expire_result;
 /* Commits first, then deletes what only the expired snapshots reached. Nothing is deleted when the commit failed. */
 NL_MUST_USE nl_status nl_expire_snapshots(nl_iceberg_table *table, const nl_expire_options *options, nl_expire_result *result);
+/* Which snapshots that would expire now; in the arena, oldest first as in the metadata. Nothing is changed. */
+NL_MUST_USE nl_status nl_expirable_snapshots(const nl_table_metadata *metadata, const nl_expire_options *options, nl_arena *arena, const nl_snapshot *const **snapshots,
+                                             uint32_t *snapshot_count);
 
 typedef struct nl_orphan_options {
     bool has_older_than;

@@ -675,8 +675,9 @@ nl_status nl_server_add(nl_server *server, nl_service *service, uint16_t port, u
     nl_status status = server->listener_count < NL_SERVER_LISTENERS_MAX ? nl_listener_open(server->options.listen, port, &made)
                                                                          : NL_RAISE(INTERNAL_ERROR, NL_P("message", "too many listeners"));
     if (status) {
+        status = nl_note_if(status, NL_HERE, "starting the service %s", service->ops->name);
         if (service->ops->free) service->ops->free(service);
-        return nl_note_if(status, NL_HERE, "starting the service %s", service->ops->name);
+        return status;
     }
     nl_mutex_lock(&server->mutex);
     server->listeners[server->listener_count++] = made;

@@ -378,16 +378,31 @@ static void a_client_that_goes_away_cancels_its_request(void **state)
     assert_true(self->service.was_cancelled);
 }
 
+static void free_echo(nl_service *self)
+{
+    free(NL_CONTAINER(self, echo, base));
+}
+
+/* The service is the server's, also when it cannot be added. */
+static echo *owned_echo(void)
+{
+    static nl_service_ops owned_ops;
+    owned_ops = echo_ops;
+    owned_ops.free = free_echo;
+    echo *made = calloc(1, sizeof(*made));
+    made->base.ops = &owned_ops;
+    return made;
+}
+
 static void a_busy_port_names_its_holder(void **state)
 {
     const fixture *self = *state;
     nl_server *second = NULL;
-    echo other = {.base.ops = &echo_ops};
     char expected[64];
     snprintf(expected, sizeof(expected), "process %d (", (int)getpid());
     assert_ok(nl_server_new(&(nl_server_options){0}, NULL, &second));
-    assert_fails(nl_server_add(second, &other.base, self->port, NULL), NILAS_IO_ERROR, expected);
-    assert_fails(nl_server_add(second, &other.base, self->port, NULL), NILAS_IO_ERROR, "lakehouse_server_test");
+    assert_fails(nl_server_add(second, &owned_echo()->base, self->port, NULL), NILAS_IO_ERROR, expected);
+    assert_fails(nl_server_add(second, &owned_echo()->base, self->port, NULL), NILAS_IO_ERROR, "lakehouse_server_test");
     nl_server_free(second);
 }
 

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,15 +94,39 @@ static nl_status make_folders(char *path)
     return make_folder(path, 0700);
 }
 
+/* The pid in the lock file; 0: not yet written. */
+static int64_t read_pid(int lock)
+{
+    char text[32];
+    const ssize_t length = pread(lock, text, sizeof(text), 0);
+    int64_t pid = 0;
+    return length > 1 && nl_parse_int64((nl_str){text, (size_t)length - 1}, &pid) && pid > 0 ? pid : 0;
+}
+
+/* A lock of the open file, not of the process: it can be asked about without being taken, and ends with the process. */
+static int set_lock(int file, int command, struct flock *lock)
+{
+    *lock = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(file, command, lock);
+}
+
+int64_t nl_state_server(nl_str folder)
+{
+    char path[NL_PATH_BYTES_MAX];
+    if (folder.length + 8 > sizeof(path)) return 0;
+    snprintf(path, sizeof(path), NL_STR_FMT "/lock", NL_STR_ARG(folder));
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return 0;
+    struct flock lock;
+    const int64_t pid = set_lock(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? read_pid(file) : 0;
+    close(file);
+    return pid;
+}
+
 static nl_status raise_locked(const nl_state *state)
 {
-    char text[32] = "";
-    const ssize_t length = pread(state->lock, text, sizeof(text) - 1, 0);
-    nl_str pid = {text, length > 0 ? (size_t)length : 0};
-    pid = nl_str_slice(pid, 0, nl_str_find_char(pid, '\n', 0));
     char problem[128];
-    snprintf(problem, sizeof(problem), "process " NL_STR_FMT " serves it; stop that one with `nilas down`, or name another folder with --data",
-             NL_STR_ARG(pid.length ? pid : NL_STR("(unknown)")));
+    snprintf(problem, sizeof(problem), "process %lld serves it; stop that one with `nilas down`, or name another folder with --data", (long long)read_pid(state->lock));
     return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Opening the data folder"), NL_P("path", state->folder), NL_P("problem", problem));
 }
 
@@ -113,7 +136,8 @@ static nl_status take_lock(nl_state *state)
     below(state, "lock", path);
     state->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (state->lock < 0) return nl_raise_errno(errno, "Opening the lock", nl_str_from(path));
-    if (flock(state->lock, LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? raise_locked(state) : nl_raise_errno(errno, "Locking", nl_str_from(path));
+    struct flock lock;
+    if (set_lock(state->lock, F_OFD_SETLK, &lock) != 0) return errno == EAGAIN || errno == EACCES ? raise_locked(state) : nl_raise_errno(errno, "Locking", nl_str_from(path));
     char text[32];
     const int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
     if (ftruncate(state->lock, 0) != 0 || pwrite(state->lock, text, (size_t)length, 0) != length) return nl_raise_errno(errno, "Writing", nl_str_from(path));

@@ -16,6 +16,8 @@ typedef struct nl_state nl_state; /* owned; threads: any */
 /* Makes the folder when it is absent. Fails: NILAS_IO_ERROR, also when another process serves it (its pid is named). */
 NL_MUST_USE nl_status nl_state_open(nl_str folder, nl_state **state);
 void nl_state_close(nl_state *state);
+/* The process that serves a folder; 0: none does. */
+int64_t nl_state_server(nl_str folder);
 nl_str nl_state_folder(const nl_state *state);
 
 /* Tables of a part ("s3", "tables"): versions[i] is the SQL that leads from version i to i+1; run once, recorded. */

@@ -220,7 +220,10 @@ static void a_folder_is_served_by_one_process(void **unused)
     char expected[64];
     snprintf(expected, sizeof(expected), "process %d serves it", (int)getpid());
     assert_fails(nl_state_open(nl_str_from(folder), &second), NILAS_IO_ERROR, expected);
+    assert_int_equal(nl_state_server(nl_str_from(folder)), getpid());
     nl_state_close(state);
+    assert_int_equal(nl_state_server(nl_str_from(folder)), 0);
+    assert_int_equal(nl_state_server(NL_STR("/nowhere")), 0);
     state = open_state();
     nl_state_close(state);
 }

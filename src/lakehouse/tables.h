@@ -127,4 +127,3 @@ NL_MUST_USE nl_status nl_s3tables_service_new(nl_tables *tables, const nl_lakeho
 NL_MUST_USE nl_status nl_glue_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);     /* :8486 */
 NL_MUST_USE nl_status nl_athena_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);   /* :8009 */
 NL_MUST_USE nl_status nl_trino_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);    /* :8485 */
-NL_MUST_USE nl_status nl_dashboard_service_new(nl_tables *tables, struct nl_service **service);                               /* :8000 */

@@ -157,6 +157,8 @@ void nl_session_free(nl_session *session)
 bool nl_session_has_catalog(const nl_session *session, nl_str name)
 {
     if (nl_str_is(name, BUILT_IN_CATALOG) || nl_str_is(name, SESSION_CATALOG)) return true;
+    for (uint32_t i = 0; i < session->catalog_count; i++)
+        if (nl_str_equal(session->catalogs[i]->name, name)) return true;
     nl_builder key;
     nl_builder_init(&key, 4096);
     nl_append_c(&key, CATALOG_PREFIX);
@@ -203,6 +205,24 @@ static nl_status open_catalog(nl_session *session, nl_str name, nl_catalog **cat
     return status;
 }
 
+nl_status nl_session_put_catalog(nl_session *session, nl_catalog *catalog)
+{
+    nl_catalog **catalogs = realloc(session->catalogs, (session->catalog_count + 1) * sizeof(*catalogs));
+    if (!catalogs) {
+        nl_catalog_release(catalog);
+        return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*catalogs)), NL_P("receivedBytes", "0"));
+    }
+    catalogs[session->catalog_count] = catalog;
+    session->catalogs = catalogs;
+    session->catalog_count++;
+    return NULL;
+}
+
+const nl_commit_environment *nl_session_environment(const nl_session *session)
+{
+    return &session->environment;
+}
+
 nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog)
 {
     for (uint32_t i = 0; i < session->catalog_count; i++)
@@ -217,14 +237,7 @@ nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **cata
     }
     nl_catalog *opened = NULL;
     NL_TRY_NOTE(open_catalog(session, name, &opened), "opening catalog " NL_STR_FMT, NL_STR_ARG(name));
-    nl_catalog **catalogs = realloc(session->catalogs, (session->catalog_count + 1) * sizeof(*catalogs));
-    if (!catalogs) {
-        nl_catalog_release(opened);
-        return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*catalogs)), NL_P("receivedBytes", "0"));
-    }
-    catalogs[session->catalog_count] = opened;
-    session->catalogs = catalogs;
-    session->catalog_count++;
+    NL_TRY(nl_session_put_catalog(session, opened));
     *catalog = opened;
     return NULL;
 }

@@ -42,6 +42,9 @@ nl_str nl_conf_nearest(nl_arena *arena, nl_str key); /* the known key that diffe
 
 /* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */
 NL_MUST_USE nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog);
+/* A catalog of the process itself under its own name (the lakehouse's services); counted: taken, also on failure. */
+NL_MUST_USE nl_status nl_session_put_catalog(nl_session *session, nl_catalog *catalog);
+const nl_commit_environment *nl_session_environment(const nl_session *session); /* for catalogs made so; lives as long as the session */
 bool nl_session_has_catalog(const nl_session *session, nl_str name); /* configured or built in */
 /* Names of catalogs loaded so far, spark_catalog included, sorted: SHOW CATALOGS. */
 void nl_session_catalog_names(const nl_session *session, nl_arena *arena, const nl_str **names, uint32_t *name_count);

@@ -8,11 +8,18 @@
 #include "shell/interactive.h"
 #include "shell/script.h"
 #include "shell/sql_options.h"
+#include "shell/up.h"
 
 static void print_help(void)
 {
     printf("Usage: nilas COMMAND [options]\n\nSpark SQL on Apache Iceberg, without a JVM.\n\nCommands:\n"
            "  sql        run SQL from the terminal, a file or the command line (drop-in for spark-sql)\n"
+           "  up         serve a lakehouse on this machine: S3, S3 Tables, Iceberg REST and more\n"
+           "  down       stop what `nilas up` serves\n"
+           "  status     show what is served\n"
+           "  configure  write the AWS profile that leads clients to the services\n"
+           "  logs       show what a detached `nilas up` has written\n"
+           "  dashboard  show the address of the dashboard\n"
            "  version    show the version\n"
            "  help       show this text\n\n`nilas COMMAND --help` tells more.\n");
 }
@@ -135,10 +142,18 @@ static int run_version(int argument_count, char **arguments)
 
 static int run_help(int argument_count, char **arguments)
 {
-    if (argument_count > 0 && strcmp(arguments[0], "sql") == 0)
-        nl_sql_flags_print_help();
-    else
-        print_help();
+    static const struct {
+        const char *name;
+        nl_up_command command;
+    } served[] = {{"up", NL_UP}, {"down", NL_DOWN}, {"status", NL_STATUS}, {"configure", NL_CONFIGURE}, {"logs", NL_LOGS}, {"dashboard", NL_DASHBOARD}};
+    const char *about = argument_count > 0 ? arguments[0] : "";
+    for (size_t i = 0; i < NL_COUNT(served); i++) {
+        if (strcmp(about, served[i].name) != 0) continue;
+        nl_up_options_print_help(served[i].command);
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(about, "sql") == 0) nl_sql_flags_print_help();
+    else print_help();
     return EXIT_SUCCESS;
 }
 
@@ -146,7 +161,8 @@ static const struct {
     const char *name;
     int (*run)(int argument_count, char **arguments);
 } commands[] = {
-    {"sql", run_sql}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
+    {"sql", run_sql}, {"up", nl_up_main}, {"down", nl_down_main}, {"status", nl_status_main}, {"configure", nl_configure_main},
+    {"logs", nl_logs_main}, {"dashboard", nl_dashboard_main}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
 };
 
 int main(int argc, char **argv)

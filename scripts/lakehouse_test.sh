@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The local lakehouse, used by real clients: every tests/lakehouse/*_test.py with its own `nilas up` on free ports.
+#
+#     scripts/lakehouse_test.sh path/to/nilas [name…]     name: up, s3 …; all without one
+#
+# Python packages are kept outside the tree, in $XDG_CACHE_HOME/nilas-tests. NILAS_TEST_PYTHON names a Python that has
+# them already.
+set -euo pipefail
+nilas=$(realpath "$1")
+shift
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
+packages=("boto3==1.44.8")
+
+python=${NILAS_TEST_PYTHON:-$cache/venv-lakehouse/bin/python}
+if ! "$python" -c 'import boto3' 2> /dev/null; then
+  python=$cache/venv-lakehouse/bin/python
+  [ -x "$python" ] || python3 -m venv "$cache/venv-lakehouse"
+  "$python" -m pip install -q "${packages[@]}"
+fi
+status=0
+for test in "$root"/tests/lakehouse/*_test.py; do
+  name=$(basename "$test" _test.py)
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+  echo "-- $name"
+  timeout 600 "$python" "$test" "$nilas" || status=1
+done
+exit $status

@@ -165,6 +165,7 @@ nl_status nl_catalog_load_table(nl_catalog *catalog, const nl_identifier *identi
 nl_status nl_catalog_table_exists(nl_catalog *catalog, const nl_identifier *identifier, bool *exists)
 {
     nl_iceberg_table *table = NULL;
+    if (catalog->ops->table_exists) return catalog->ops->table_exists(catalog, identifier, exists);
     nl_status status = nl_catalog_load_table(catalog, identifier, &table);
     *exists = status == NULL;
     nl_iceberg_table_release(table);
@@ -194,16 +195,16 @@ nl_status nl_catalog_register_table(nl_catalog *catalog, const nl_identifier *id
 }
 
 /* table-default.K fills what the user left open, table-override.K wins; Java's writer default is stored at creation. */
-static void merge_properties(const nl_catalog *catalog, const nl_table_request *request, nl_arena *arena, nl_table_creation *creation)
+static void merge_properties(const nl_property *properties, uint32_t property_count, const nl_table_request *request, nl_arena *arena, nl_table_creation *creation)
 {
     static const nl_str defaults = NL_STR_INIT("table-default."), overrides = NL_STR_INIT("table-override.");
-    nl_property *merged = NL_NEW_ARRAY(arena, nl_property, request->property_count + catalog->property_count + 1);
+    nl_property *merged = NL_NEW_ARRAY(arena, nl_property, request->property_count + property_count + 1);
     uint32_t count = 0;
     merged[count++] = (nl_property){NL_STR("write.parquet.compression-codec"), NL_STR("zstd")};
     for (uint32_t round = 0; round < 3; round++) {
-        const uint32_t source_count = round == 1 ? request->property_count : catalog->property_count;
+        const uint32_t source_count = round == 1 ? request->property_count : property_count;
         for (uint32_t i = 0; i < source_count; i++) {
-            nl_property property = round == 1 ? request->properties[i] : catalog->properties[i];
+            nl_property property = round == 1 ? request->properties[i] : properties[i];
             const nl_str prefix = round == 0 ? defaults : overrides;
             if (round != 1 && !nl_str_starts(property.key, prefix)) continue;
             if (round != 1) property.key = nl_str_slice(property.key, prefix.length, property.key.length);
@@ -218,13 +219,14 @@ static void merge_properties(const nl_catalog *catalog, const nl_table_request *
     creation->property_count = count;
 }
 
-static nl_status make_creation(const nl_catalog *catalog, const nl_table_request *request, nl_str location, nl_arena *arena, nl_table_creation *creation)
+nl_status nl_table_creation_make(const nl_property *catalog_properties, uint32_t catalog_property_count, const nl_table_request *request, nl_str location,
+                                 nl_arena *arena, nl_table_creation *creation)
 {
     int32_t last_field_id = NL_PARTITION_FIELD_ID_START - 1;
     *creation = (nl_table_creation){.schema = request->schema, .sort_order = request->sort_order, .location = location};
     if (request->partition_count > 0)
         NL_TRY(nl_partition_spec_build(arena, request->schema, request->partitions, request->partition_count, &last_field_id, &creation->spec));
-    merge_properties(catalog, request, arena, creation);
+    merge_properties(catalog_properties, catalog_property_count, request, arena, creation);
     return NULL;
 }
 
@@ -270,7 +272,7 @@ static nl_status create_table(nl_catalog *catalog, const nl_identifier *identifi
     if (exists) return already_exists(catalog, identifier, arena);
     NL_TRY(table_name(catalog, identifier, arena, &name));
     NL_TRY(catalog->ops->new_table(catalog, identifier, request->location, arena, &fs, &store, &location));
-    nl_status status = make_creation(catalog, request, location, arena, &creation);
+    nl_status status = nl_table_creation_make(catalog->properties, catalog->property_count, request, location, arena, &creation);
     if (!status) status = nl_table_metadata_create(&creation, catalog->memory, &initial);
     if (!status) status = store->ops->swap(store, NULL, initial, catalog->memory, &committed);
     nl_table_metadata_release(initial);
@@ -316,8 +318,10 @@ static nl_status stage_table(nl_catalog *catalog, const nl_identifier *identifie
         nl_iceberg_table_release(existing);
     }
     const nl_str wanted = exists && request->location.length == 0 ? base->location : request->location;
-    nl_status status = catalog->ops->new_table(catalog, identifier, wanted, arena, &fs, &store, &location);
-    if (!status) status = make_creation(catalog, request, location, arena, &creation);
+    nl_status status;
+    if (!exists && catalog->ops->stage_table) status = catalog->ops->stage_table(catalog, identifier, request, arena, &fs, &store, &location);
+    else status = catalog->ops->new_table(catalog, identifier, wanted, arena, &fs, &store, &location);
+    if (!status) status = nl_table_creation_make(catalog->properties, catalog->property_count, request, location, arena, &creation);
     if (status) {
         nl_table_metadata_release(base);
         if (store) store->ops->free(store);

@@ -46,8 +46,13 @@ typedef struct nl_catalog_ops {
     nl_status (*list_tables)(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list);
     /* Counted for the caller. TABLE_OR_VIEW_NOT_FOUND when absent. */
     nl_status (*load_table)(nl_catalog *self, const nl_identifier *identifier, nl_iceberg_table **table);
+    nl_status (*table_exists)(nl_catalog *self, const nl_identifier *identifier, bool *exists); /* NULL: load_table tells */
     /* The store and location of a table that need not exist yet: creation commits through it with base NULL. */
     nl_status (*new_table)(nl_catalog *self, const nl_identifier *identifier, nl_str location, nl_arena *arena, nl_fs **fs, nl_table_store **store, nl_str *table_location);
+    /* The same for a table that is to be made (CTAS), where the catalog chooses by what it is made of (REST); NULL: new_table.
+     * The properties of `request` are as the user gave them. */
+    nl_status (*stage_table)(nl_catalog *self, const nl_identifier *identifier, const nl_table_request *request, nl_arena *arena, nl_fs **fs, nl_table_store **store,
+                             nl_str *table_location);
     nl_status (*drop_table)(nl_catalog *self, const nl_identifier *identifier, bool is_purge, bool *was_dropped);
     nl_status (*rename_table)(nl_catalog *self, const nl_identifier *from, const nl_identifier *to);
     nl_status (*register_table)(nl_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table);

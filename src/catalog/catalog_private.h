@@ -20,6 +20,10 @@ NL_MUST_USE nl_status nl_staged_store_new(nl_table_store *inner, const nl_table_
 /* After a successful swap: write.metadata.delete-after-commit.enabled removes the files that fell off the log. Failures
  * are logged only: the commit stands. */
 void nl_delete_dropped_metadata_files(nl_fs *fs, const nl_table_metadata *base, const nl_table_metadata *committed);
+/* What a table is created from: the request's partitions as a spec; table-default.K of the catalog's properties fill what
+ * the user left open, table-override.K win. In the arena. */
+NL_MUST_USE nl_status nl_table_creation_make(const nl_property *catalog_properties, uint32_t catalog_property_count, const nl_table_request *request, nl_str location,
+                                             nl_arena *arena, nl_table_creation *creation);
 /* Names become folders: refuses "", ".", "..", and anything with a slash or NUL. */
 NL_MUST_USE nl_status nl_check_path_part(nl_str part);
 /* "db.t", for messages. In the arena. */

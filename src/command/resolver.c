@@ -129,11 +129,11 @@ typedef struct lookup {
 static nl_status open_lookup(nl_command *command, const lookup *what, const nl_time_travel *travel, nl_resolved_relation *found, bool *is_found)
 {
     nl_iceberg_table *table = NULL;
-    bool exists = false;
     *is_found = false;
-    NL_TRY(nl_catalog_table_exists(what->name.catalog, &what->name.identifier, &exists));
-    if (!exists) return NULL;
-    NL_TRY(nl_catalog_load_table(what->name.catalog, &what->name.identifier, &table));
+    nl_error *error = nl_catalog_load_table(what->name.catalog, &what->name.identifier, &table);
+    if (error && nl_error_condition(error) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return error;
+    nl_error_free(error);
+    if (!table) return NULL;
     nl_iceberg_read read = what->read;
     const nl_table *source = NULL;
     bool is_known = true;

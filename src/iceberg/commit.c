@@ -132,21 +132,27 @@ static nl_status check_outcome(nl_iceberg_table *table, const nl_table_metadata 
     return unknown;
 }
 
+/* After an answer that got lost the commit may still arrive: its files stay, and each attempt after it asks first. */
 nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void (*after_failure)(void *argument), void *argument, const int64_t *snapshot_id)
 {
     const int64_t start_ms = nl_now_micros() / 1000;
+    bool was_lost = false;
     for (int64_t attempt = 0;; attempt++) {
         nl_arena *arena = nl_arena_new(table->memory);
         const nl_table_metadata *base = nl_iceberg_table_metadata(table), *committed = NULL;
         retry_policy policy = {0};
+        const bool is_there = was_lost && snapshot_id && contains_commit(base, *snapshot_id);
         nl_status status = retry_policy_of(base, &policy);
-        if (!status) status = attempt_once(table, build, argument, arena, base, &committed);
-        if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = check_outcome(table, base, snapshot_id, status);
+        if (!status && !is_there) status = attempt_once(table, build, argument, arena, base, &committed);
+        if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) {
+            was_lost = true;
+            status = check_outcome(table, base, snapshot_id, status);
+        }
         if (!status && committed) keep_metadata(table, committed);
         nl_table_metadata_release(base);
         nl_arena_free(arena);
         if (!status || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) return status;
-        if (after_failure) after_failure(argument);
+        if (after_failure && !was_lost) after_failure(argument);
         const bool is_late = nl_now_micros() / 1000 - start_ms > policy.total_ms_max;
         if (nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED || attempt > policy.retries || is_late) return status;
         nl_error_free(status);

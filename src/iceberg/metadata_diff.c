@@ -421,3 +421,128 @@ nl_status nl_metadata_diff_make(nl_arena *arena, const nl_table_metadata *base, 
     *diff = (nl_metadata_diff){updates, d.updates.count, requirements, d.requirements.count};
     return nl_arena_check(arena);
 }
+
+/* ---- After a lost answer ---- */
+
+static const nl_schema *same_schema(const nl_table_metadata *metadata, const nl_schema *wanted)
+{
+    for (uint32_t i = 0; i < metadata->schema_count; i++)
+        if (nl_schema_same(metadata->schemas[i], wanted)) return metadata->schemas[i];
+    return NULL;
+}
+
+static bool has_spec(const nl_table_metadata *metadata, const nl_partition_spec *wanted)
+{
+    bool is_there = false;
+    for (uint32_t i = 0; i < metadata->spec_count; i++)
+        is_there = is_there || nl_partition_spec_compatible(metadata->specs[i], wanted);
+    return is_there;
+}
+
+static bool has_order(const nl_table_metadata *metadata, const nl_sort_order *wanted)
+{
+    bool is_there = false;
+    for (uint32_t i = 0; i < metadata->sort_order_count; i++)
+        is_there = is_there || nl_sort_order_same_fields(metadata->sort_orders[i], wanted);
+    return is_there;
+}
+
+/* Expired meanwhile, a snapshot still has children that name it. */
+static bool has_snapshot(const nl_table_metadata *metadata, int64_t snapshot_id)
+{
+    bool is_there = nl_table_snapshot(metadata, snapshot_id) != NULL;
+    for (uint32_t i = 0; i < metadata->snapshot_count && !is_there; i++)
+        is_there = metadata->snapshots[i].parent_id == snapshot_id;
+    return is_there;
+}
+
+static bool has_properties(const nl_table_metadata *metadata, const nl_table_update *update)
+{
+    const bool is_set = update->kind == NL_UPDATE_SET_PROPERTIES;
+    for (uint32_t i = 0; i < update->properties.count; i++) {
+        uint32_t hint = 0;
+        const uint32_t at = find_from(&hint, metadata->properties, metadata->property_count, is_property, &update->properties.items[i].key);
+        const bool is_there = at < metadata->property_count;
+        if (is_there != is_set || (is_set && !nl_str_equal(metadata->properties[at].value, update->properties.items[i].value))) return false;
+    }
+    return true;
+}
+
+static bool has_statistics(const nl_table_metadata *metadata, const nl_table_update *update)
+{
+    uint32_t hint = 0;
+    uint32_t at;
+    if (update->kind == NL_UPDATE_SET_STATISTICS) {
+        at = find_from(&hint, metadata->statistics, metadata->statistics_count, is_statistics, &update->statistics->snapshot_id);
+        return at < metadata->statistics_count && nl_str_equal(metadata->statistics[at].path, update->statistics->path);
+    }
+    if (update->kind == NL_UPDATE_SET_PARTITION_STATISTICS) {
+        at = find_from(&hint, metadata->partition_statistics, metadata->partition_statistics_count, is_partition_statistics, &update->partition_statistics->snapshot_id);
+        return at < metadata->partition_statistics_count && nl_str_equal(metadata->partition_statistics[at].path, update->partition_statistics->path);
+    }
+    if (update->kind == NL_UPDATE_REMOVE_STATISTICS)
+        return find_from(&hint, metadata->statistics, metadata->statistics_count, is_statistics, &update->snapshot_id) == metadata->statistics_count;
+    return find_from(&hint, metadata->partition_statistics, metadata->partition_statistics_count, is_partition_statistics, &update->snapshot_id) ==
+           metadata->partition_statistics_count;
+}
+
+static bool update_holds(const nl_table_update *update, const nl_table_metadata *updated, const nl_table_metadata *current)
+{
+    bool holds = true;
+    const nl_snapshot_ref *ref;
+    switch (update->kind) {
+    case NL_UPDATE_ASSIGN_UUID: return nl_str_equal(current->uuid, update->text);
+    case NL_UPDATE_UPGRADE_FORMAT_VERSION: return current->format_version >= update->id;
+    case NL_UPDATE_ADD_SCHEMA: return same_schema(current, update->add_schema.schema) != NULL;
+    case NL_UPDATE_SET_CURRENT_SCHEMA: return nl_schema_same(nl_table_schema(current), nl_table_schema(updated));
+    case NL_UPDATE_ADD_SPEC: return has_spec(current, update->spec);
+    case NL_UPDATE_SET_DEFAULT_SPEC: return nl_partition_spec_compatible(nl_table_spec(current), nl_table_spec(updated));
+    case NL_UPDATE_ADD_SORT_ORDER: return has_order(current, update->sort_order);
+    case NL_UPDATE_SET_DEFAULT_SORT_ORDER: return nl_sort_order_same_fields(nl_table_sort_order(current), nl_table_sort_order(updated));
+    case NL_UPDATE_ADD_SNAPSHOT: return has_snapshot(current, update->snapshot->snapshot_id);
+    case NL_UPDATE_SET_SNAPSHOT_REF:
+        ref = nl_table_ref(current, update->ref->name);
+        return ref && same_ref(ref, update->ref);
+    case NL_UPDATE_REMOVE_SNAPSHOT_REF: return nl_table_ref(current, update->text) == NULL || nl_table_ref(updated, update->text) != NULL;
+    case NL_UPDATE_REMOVE_SNAPSHOTS:
+        for (uint32_t i = 0; i < update->snapshots.count; i++)
+            holds = holds && !nl_table_snapshot(current, update->snapshots.ids[i]);
+        return holds;
+    case NL_UPDATE_SET_LOCATION: return nl_str_equal(current->location, update->text);
+    case NL_UPDATE_SET_PROPERTIES:
+    case NL_UPDATE_REMOVE_PROPERTIES: return has_properties(current, update);
+    case NL_UPDATE_SET_STATISTICS:
+    case NL_UPDATE_REMOVE_STATISTICS:
+    case NL_UPDATE_SET_PARTITION_STATISTICS:
+    case NL_UPDATE_REMOVE_PARTITION_STATISTICS: return has_statistics(current, update);
+    case NL_UPDATE_REMOVE_PARTITION_SPECS:
+        for (uint32_t i = 0; i < update->ids.count; i++)
+            holds = holds && !nl_table_spec_by_id(current, update->ids.ids[i]);
+        return holds;
+    case NL_UPDATE_REMOVE_SCHEMAS:
+        for (uint32_t i = 0; i < update->ids.count; i++)
+            holds = holds && !nl_table_schema_by_id(current, update->ids.ids[i]);
+        return holds;
+    case NL_UPDATE_ADD_ENCRYPTION_KEY: return key_of(current->encryption_keys, update->encryption_key) != NULL;
+    case NL_UPDATE_REMOVE_ENCRYPTION_KEY: return true; /* never alone */
+    }
+    return holds;
+}
+
+bool nl_metadata_diff_holds(const nl_metadata_diff *diff, const nl_table_metadata *updated, const nl_table_metadata *current)
+{
+    bool has_snapshots = false, are_there = true, hold = true;
+    const bool is_creation = diff->requirement_count && diff->requirements[0].kind == NL_REQUIRE_CREATE;
+    if (!nl_str_equal(current->uuid, updated->uuid)) return false;
+    if (is_creation) return true;
+    for (uint32_t i = 0; i < diff->update_count; i++) {
+        const nl_table_update *update = &diff->updates[i];
+        const bool holds = update_holds(update, updated, current);
+        if (update->kind == NL_UPDATE_ADD_SNAPSHOT) {
+            has_snapshots = true;
+            are_there = are_there && holds;
+        }
+        hold = hold && holds;
+    }
+    return has_snapshots ? are_there : hold;
+}

@@ -18,3 +18,7 @@ typedef struct nl_metadata_diff { /* in the arena given; what it points to is bo
  * them writes. Fails: NILAS_UNSUPPORTED when no list of updates leads there (ids that a builder would not give, a
  * snapshot that was changed in place): nothing may be sent then. */
 NL_MUST_USE nl_status nl_metadata_diff_make(nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated, nl_metadata_diff *diff);
+
+/* Did the updates take effect, seen in metadata loaded after an answer got lost? Those that add snapshots are recognised by
+ * them, a creation by its uuid, others by what they were to bring about. `updated` as given to nl_metadata_diff_make. */
+bool nl_metadata_diff_holds(const nl_metadata_diff *diff, const nl_table_metadata *updated, const nl_table_metadata *current);

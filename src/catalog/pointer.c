@@ -217,7 +217,9 @@ nl_status nl_pointer_commit_view(nl_fs *fs, nl_pointer *pointer, const nl_view_m
                                  const nl_view_metadata **committed)
 {
     nl_arena *arena = nl_arena_new(memory);
-    const nl_str folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(without_slash(updated->location)));
+    nl_str folder = nl_view_property(updated, "write.metadata.path");
+    if (folder.data) folder = without_slash(folder);
+    else folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(without_slash(updated->location)));
     const nl_str file = new_file(arena, folder, base ? base->metadata_file : NL_STR(""), false);
     nl_status status = write_view(fs, updated, file);
     if (!status) status = swap_view(fs, pointer, base, file, arena);

@@ -118,6 +118,11 @@ NL_MUST_USE nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata
 /* Writes the file after base's (NULL: the first): durable when it returns. kept->metadata has its name. */
 NL_MUST_USE nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept);
 
+/* Views. base NULL: creation. Fails: TABLE_OR_VIEW_NOT_FOUND (also of a table), otherwise as nl_tables_commit. Counted. */
+NL_MUST_USE nl_status nl_tables_load_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, nl_memory *memory, const nl_view_metadata **view);
+NL_MUST_USE nl_status nl_tables_commit_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, const nl_view_metadata *base,
+                                            const nl_view_metadata *updated, nl_memory *memory, const nl_view_metadata **committed);
+
 /* A warehouse as a catalog of the engine, in the process: Athena, Trino, maintenance, dashboard, and REST itself. Counted. */
 NL_MUST_USE nl_status nl_tables_catalog(nl_tables *tables, int64_t warehouse_id, nl_str name, const nl_commit_environment *environment, nl_catalog **catalog);
 

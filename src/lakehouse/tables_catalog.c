@@ -182,17 +182,21 @@ static nl_status catalog_update_namespace(nl_catalog *catalog, const nl_str *par
 
 /* ---- Tables ---- */
 
-static nl_status catalog_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+static nl_status list_entries(tables_catalog *self, const nl_str *parts, uint32_t part_count, bool views, nl_arena *arena, nl_name_list *list)
 {
-    tables_catalog *self = self_of(catalog);
     const nl_table_entry *entries;
     uint32_t count;
-    NL_TRY(nl_tables_list(self->tables, self->warehouse.id, parts, part_count, false, (nl_str){0}, (nl_str){0}, UINT32_MAX, arena, &entries, &count));
+    NL_TRY(nl_tables_list(self->tables, self->warehouse.id, parts, part_count, views, (nl_str){0}, (nl_str){0}, UINT32_MAX, arena, &entries, &count));
     list->items = NL_NEW_ARRAY(arena, nl_identifier, (size_t)count + 1);
     for (uint32_t i = 0; i < count; i++)
         list->items[i] = (nl_identifier){entries[i].namespace_parts, entries[i].namespace_count, entries[i].name};
     list->count = count;
     return NULL;
+}
+
+static nl_status catalog_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+{
+    return list_entries(self_of(catalog), parts, part_count, false, arena, list);
 }
 
 static nl_status open_table(tables_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_iceberg_table **table)
@@ -297,6 +301,41 @@ static nl_status catalog_register_table(nl_catalog *catalog, const nl_identifier
     return catalog_load_table(catalog, identifier, table);
 }
 
+/* ---- Views ---- */
+
+static nl_status catalog_list_views(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+{
+    return list_entries(self_of(catalog), parts, part_count, true, arena, list);
+}
+
+static nl_status catalog_load_view(nl_catalog *catalog, const nl_identifier *identifier, const nl_view_metadata **view)
+{
+    tables_catalog *self = self_of(catalog);
+    return nl_tables_load_view(self->tables, self->warehouse.id, identifier, catalog->memory, view);
+}
+
+static nl_status catalog_commit_view(nl_catalog *catalog, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated,
+                                     const nl_view_update *updates, uint32_t update_count, const nl_view_metadata **committed)
+{
+    (void)updates, (void)update_count;
+    tables_catalog *self = self_of(catalog);
+    if (self->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table bucket holds no views");
+    NL_TRY(nl_tables_check_location(self->tables, &self->warehouse, updated->location));
+    return nl_tables_commit_view(self->tables, self->warehouse.id, identifier, base, updated, catalog->memory, committed);
+}
+
+static nl_status catalog_drop_view(nl_catalog *catalog, const nl_identifier *identifier, bool *was_dropped)
+{
+    tables_catalog *self = self_of(catalog);
+    return nl_tables_drop(self->tables, self->warehouse.id, identifier, true, (nl_str){0}, was_dropped);
+}
+
+static nl_status catalog_rename_view(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
+{
+    tables_catalog *self = self_of(catalog);
+    return nl_tables_rename(self->tables, self->warehouse.id, from, to, true, (nl_str){0});
+}
+
 static void catalog_free(nl_catalog *catalog)
 {
     tables_catalog *self = self_of(catalog);
@@ -307,6 +346,7 @@ static void catalog_free(nl_catalog *catalog)
 
 static const nl_catalog_ops catalog_ops = {
     .type = "lakehouse",
+    .has_views = true,
     .has_rename = true,
     .list_namespaces = catalog_list_namespaces,
     .create_namespace = catalog_create_namespace,
@@ -319,6 +359,11 @@ static const nl_catalog_ops catalog_ops = {
     .drop_table = catalog_drop_table,
     .rename_table = catalog_rename_table,
     .register_table = catalog_register_table,
+    .list_views = catalog_list_views,
+    .load_view = catalog_load_view,
+    .commit_view = catalog_commit_view,
+    .drop_view = catalog_drop_view,
+    .rename_view = catalog_rename_view,
     .default_location = catalog_default_location,
     .free = catalog_free,
 };

@@ -54,6 +54,12 @@ nl_status nl_rest_no_table(nl_rest_call *call, const nl_identifier *identifier)
     return nl_rest_refuse(call, 404, "NoSuchTableException", "Table does not exist: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
+nl_status nl_rest_no_view(nl_rest_call *call, const nl_identifier *identifier)
+{
+    const nl_str name = nl_rest_dotted(call->arena, identifier);
+    return nl_rest_refuse(call, 404, "NoSuchViewException", "View does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+}
+
 nl_status nl_rest_no_namespace(nl_rest_call *call, const nl_identifier *identifier)
 {
     const nl_identifier scope = {identifier->namespace_parts, identifier->namespace_count, {0}};
@@ -301,6 +307,8 @@ static nl_status run(nl_rest_call *call)
     if (!route)
         return nl_rest_refuse(call, 404, "NoSuchEndpointException", "No such endpoint: " NL_STR_FMT " " NL_STR_FMT, NL_STR_ARG(call->request->method),
                               NL_STR_ARG(call->request->path));
+    if (route->is_plain && call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET)
+        return nl_rest_refuse(call, 406, "UnsupportedOperationException", "A table bucket does not serve %s %s", route->method, route->path);
     NL_TRY(read_body(call, route));
     return route->handle(call);
 }

@@ -37,8 +37,11 @@ static nl_status read_commit(nl_rest_call *call, const json_t *json, table_commi
     NL_TRY(nl_arena_check(call->arena));
     for (size_t i = 0; i < requirement_count; i++)
         NL_TRY(nl_table_requirement_from_json(call->arena, json_array_get(requirements, i), &read_requirements[i]));
-    for (size_t i = 0; i < update_count; i++)
+    for (size_t i = 0; i < update_count; i++) {
         NL_TRY(nl_table_update_from_json(call->arena, json_array_get(updates, i), &read_updates[i]));
+        /* The specification: ignored when present. Java's clients send the schema's own highest id, less after a drop. */
+        if (read_updates[i].kind == NL_UPDATE_ADD_SCHEMA) read_updates[i].add_schema.last_column_id = NL_NONE;
+    }
     commit->requirements = read_requirements;
     commit->requirement_count = (uint32_t)requirement_count;
     commit->updates = read_updates;

@@ -36,12 +36,13 @@ static nl_str encoded(nl_arena *arena, nl_str text)
     return kept;
 }
 
-static void write_endpoints(nl_json_writer *json, nl_arena *arena)
+static void write_endpoints(nl_json_writer *json, bool is_bucket, nl_arena *arena)
 {
     nl_json_key(json, "endpoints");
     nl_json_begin(json, '[');
     for (uint32_t i = 0; i < nl_rest_route_count; i++)
-        if (!nl_rest_routes[i].is_hidden) nl_json_write_text(json, nl_arena_f(arena, "%s /v1/{prefix}/%s", nl_rest_routes[i].method, nl_rest_routes[i].path));
+        if (!nl_rest_routes[i].is_hidden && !(is_bucket && nl_rest_routes[i].is_plain))
+            nl_json_write_text(json, nl_arena_f(arena, "%s /v1/{prefix}/%s", nl_rest_routes[i].method, nl_rest_routes[i].path));
     nl_json_end(json, ']');
 }
 
@@ -67,7 +68,7 @@ nl_status nl_rest_get_config(nl_rest_call *call)
         nl_json_write_text(&json, encoded(call->arena, is_bucket ? warehouse.arn : warehouse.name));
     }
     nl_json_end(&json, '}');
-    write_endpoints(&json, call->arena);
+    write_endpoints(&json, is_bucket, call->arena);
     nl_rest_end(call, &json, 200);
     return NULL;
 }

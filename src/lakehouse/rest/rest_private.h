@@ -39,6 +39,7 @@ typedef struct nl_rest_route {
     bool has_body;     /* a JSON object is expected */
     bool is_hidden;    /* not among the endpoints of config */
     bool is_global;    /* without prefix */
+    bool is_plain;     /* not in table buckets */
 } nl_rest_route;
 extern const nl_rest_route nl_rest_routes[];
 extern const uint32_t nl_rest_route_count;
@@ -48,6 +49,7 @@ NL_MUST_USE nl_status nl_rest_find_route(nl_rest_call *call, const nl_rest_route
 /* Fails the request with this status and exception; the message is the text. */
 NL_MUST_USE nl_status nl_rest_refuse(nl_rest_call *call, int32_t status, const char *type, const char *format, ...) __attribute__((format(printf, 4, 5)));
 NL_MUST_USE nl_status nl_rest_no_table(nl_rest_call *call, const nl_identifier *identifier);
+NL_MUST_USE nl_status nl_rest_no_view(nl_rest_call *call, const nl_identifier *identifier);
 NL_MUST_USE nl_status nl_rest_no_namespace(nl_rest_call *call, const nl_identifier *identifier);
 nl_str nl_rest_dotted(nl_arena *arena, const nl_identifier *identifier); /* "a.b.t"; without a name the namespace */
 
@@ -77,6 +79,20 @@ void nl_rest_write_io_config(nl_rest_call *call, nl_json_writer *json, bool has_
 NL_MUST_USE nl_status nl_rest_load(nl_rest_call *call, const nl_identifier *identifier, nl_table_entry *entry, nl_kept_metadata *kept);
 void nl_rest_remove_file(nl_rest_call *call, nl_str file); /* a metadata file that did not come into force */
 
+/* The namespace is there and the name free. Fails: 404, 409. wants_view: the wording. */
+NL_MUST_USE nl_status nl_rest_check_free(nl_rest_call *call, const nl_identifier *identifier, bool wants_view);
+NL_MUST_USE nl_status nl_rest_check_path(nl_rest_call *call, bool is_view); /* empty names: there is none */
+NL_MUST_USE nl_status nl_rest_list(nl_rest_call *call, bool views);
+NL_MUST_USE nl_status nl_rest_rename(nl_rest_call *call, bool is_view);
+
+nl_status nl_rest_list_views(nl_rest_call *call);
+nl_status nl_rest_create_view(nl_rest_call *call);
+nl_status nl_rest_load_view(nl_rest_call *call);
+nl_status nl_rest_view_exists(nl_rest_call *call);
+nl_status nl_rest_replace_view(nl_rest_call *call);
+nl_status nl_rest_drop_view(nl_rest_call *call);
+nl_status nl_rest_rename_view(nl_rest_call *call);
+nl_status nl_rest_register_view(nl_rest_call *call);
 nl_status nl_rest_get_config(nl_rest_call *call);
 nl_status nl_rest_get_token(nl_rest_call *call);
 nl_status nl_rest_list_namespaces(nl_rest_call *call);

@@ -138,24 +138,25 @@ void nl_rest_remove_file(nl_rest_call *call, nl_str file)
 }
 
 /* A path's table that cannot be: an empty level or name would fail deeper with other words. */
-static nl_status check_path(nl_rest_call *call)
+nl_status nl_rest_check_path(nl_rest_call *call, bool is_view)
 {
     bool is_bad = call->identifier.name.length == 0;
     for (uint32_t i = 0; i < call->identifier.namespace_count; i++)
         is_bad = is_bad || call->identifier.namespace_parts[i].length == 0;
-    return is_bad ? nl_rest_no_table(call, &call->identifier) : NULL;
+    if (!is_bad) return NULL;
+    return is_view ? nl_rest_no_view(call, &call->identifier) : nl_rest_no_table(call, &call->identifier);
 }
 
 /* ---- Lists ---- */
 
-nl_status nl_rest_list_tables(nl_rest_call *call)
+nl_status nl_rest_list(nl_rest_call *call, bool views)
 {
     const nl_table_entry *entries;
     nl_str after;
     uint32_t count_max, count;
     bool is_paged;
     NL_TRY(nl_rest_page(call, &after, &count_max, &is_paged));
-    NL_TRY(nl_tables_list(call->tables, call->warehouse.id, call->identifier.namespace_parts, call->identifier.namespace_count, false, (nl_str){0}, after,
+    NL_TRY(nl_tables_list(call->tables, call->warehouse.id, call->identifier.namespace_parts, call->identifier.namespace_count, views, (nl_str){0}, after,
                           count_max + 1, call->arena, &entries, &count));
     const bool has_more = count > count_max;
     if (has_more) count = count_max;
@@ -176,6 +177,11 @@ nl_status nl_rest_list_tables(nl_rest_call *call)
     nl_rest_write_page_token(call, &json, is_paged, has_more, count ? entries[count - 1].name : (nl_str){0});
     nl_rest_end(call, &json, 200);
     return NULL;
+}
+
+nl_status nl_rest_list_tables(nl_rest_call *call)
+{
+    return nl_rest_list(call, false);
 }
 
 /* ---- Creation ---- */
@@ -210,7 +216,7 @@ static nl_status read_creation(nl_rest_call *call, table_creation *table)
                                    &table->creation.property_count);
 }
 
-static nl_status check_free(nl_rest_call *call, const nl_identifier *identifier)
+nl_status nl_rest_check_free(nl_rest_call *call, const nl_identifier *identifier, bool wants_view)
 {
     nl_namespace_entry scope;
     nl_table_entry entry;
@@ -220,8 +226,8 @@ static nl_status check_free(nl_rest_call *call, const nl_identifier *identifier)
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, identifier, call->arena, &entry, &exists));
     if (!exists) return NULL;
     const nl_str name = nl_rest_dotted(call->arena, identifier);
-    return nl_rest_refuse(call, 409, "AlreadyExistsException", "%s already exists: " NL_STR_FMT,
-                          entry.is_view ? "View with same name" : "Table", NL_STR_ARG(name));
+    return nl_rest_refuse(call, 409, "AlreadyExistsException", "%s %salready exists: " NL_STR_FMT, entry.is_view ? "View" : "Table",
+                          entry.is_view != wants_view ? "with same name " : "", NL_STR_ARG(name));
 }
 
 /* Where the table goes; a table of a table bucket gets a bucket of its own, whatever the client wants. */
@@ -262,7 +268,7 @@ nl_status nl_rest_create_table(nl_rest_call *call)
     const nl_table_metadata *made = NULL;
     nl_kept_metadata kept = {0};
     NL_TRY(read_creation(call, &table));
-    NL_TRY(check_free(call, &table.identifier));
+    NL_TRY(nl_rest_check_free(call, &table.identifier, false));
     NL_TRY(choose_location(call, &table));
     nl_status status = nl_table_metadata_create(&table.creation, call->request->memory, &made);
     if (!status && table.is_staged) {
@@ -284,13 +290,11 @@ nl_status nl_rest_register_table(nl_rest_call *call)
     nl_kept_metadata kept = {0};
     nl_table_entry entry;
     bool is_overwrite = false, exists;
-    if (call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET)
-        return nl_rest_refuse(call, 406, "UnsupportedOperationException", "Tables cannot be registered in a table bucket");
     NL_TRY(nl_json_text(call->body, "name", NL_REST_BODY, &identifier.name));
     NL_TRY(nl_json_text(call->body, "metadata-location", NL_REST_BODY, &file));
     NL_TRY(nl_json_optional_bool(call->body, "overwrite", NL_REST_BODY, &is_overwrite));
     NL_TRY(nl_rest_check_names(call, &identifier));
-    if (!is_overwrite) NL_TRY(check_free(call, &identifier));
+    if (!is_overwrite) NL_TRY(nl_rest_check_free(call, &identifier, false));
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &identifier, call->arena, &entry, &exists));
     NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, file));
     NL_TRY(nl_tables_read_metadata(call->tables, file, &kept));
@@ -307,7 +311,7 @@ nl_status nl_rest_load_table(nl_rest_call *call)
 {
     nl_table_entry entry;
     nl_kept_metadata kept;
-    NL_TRY(check_path(call));
+    NL_TRY(nl_rest_check_path(call, false));
     const nl_str mode = nl_request_parameter(call->request, "snapshots", NULL);
     if (mode.length && !nl_str_is_nocase(mode, "all") && !nl_str_is_nocase(mode, "refs"))
         return nl_rest_refuse(call, 400, "BadRequestException", "Invalid snapshots: " NL_STR_FMT " (all or refs)", NL_STR_ARG(mode));
@@ -328,7 +332,7 @@ nl_status nl_rest_table_exists(nl_rest_call *call)
 {
     nl_table_entry entry;
     bool exists;
-    NL_TRY(check_path(call));
+    NL_TRY(nl_rest_check_path(call, false));
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &call->identifier, call->arena, &entry, &exists));
     if (!exists || entry.is_view || !entry.metadata_location.length) return nl_rest_no_table(call, &call->identifier);
     nl_rest_empty(call, 204);
@@ -347,7 +351,7 @@ nl_status nl_rest_drop_table(nl_rest_call *call)
     nl_table_entry entry;
     nl_kept_metadata kept = {0};
     bool exists, was_dropped = false;
-    NL_TRY(check_path(call));
+    NL_TRY(nl_rest_check_path(call, false));
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &call->identifier, call->arena, &entry, &exists));
     if (!exists || entry.is_view) return nl_rest_no_table(call, &call->identifier);
     const bool is_purge = nl_str_is_nocase(nl_request_parameter(call->request, "purgeRequested", NULL), "true") &&
@@ -361,7 +365,7 @@ nl_status nl_rest_drop_table(nl_rest_call *call)
     return status;
 }
 
-nl_status nl_rest_rename_table(nl_rest_call *call)
+nl_status nl_rest_rename(nl_rest_call *call, bool is_view)
 {
     nl_identifier from, to;
     nl_table_entry entry;
@@ -370,10 +374,20 @@ nl_status nl_rest_rename_table(nl_rest_call *call)
     NL_TRY(nl_rest_read_identifier(call, json_object_get(call->body, "destination"), &to));
     NL_TRY(nl_rest_check_names(call, &to));
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &from, call->arena, &entry, &exists));
-    if (!exists || entry.is_view) return nl_rest_no_table(call, &from);
-    NL_TRY(nl_tables_rename(call->tables, call->warehouse.id, &from, &to, false, (nl_str){0}));
+    if (!exists || entry.is_view != is_view) return is_view ? nl_rest_no_view(call, &from) : nl_rest_no_table(call, &from);
+    NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &to, call->arena, &entry, &exists));
+    const nl_str from_name = nl_rest_dotted(call->arena, &from), to_name = nl_rest_dotted(call->arena, &to);
+    if (exists)
+        return nl_rest_refuse(call, 409, "AlreadyExistsException", "Cannot rename " NL_STR_FMT " to " NL_STR_FMT ". %s already exists", NL_STR_ARG(from_name),
+                              NL_STR_ARG(to_name), entry.is_view ? "View" : "Table");
+    NL_TRY(nl_tables_rename(call->tables, call->warehouse.id, &from, &to, is_view, (nl_str){0}));
     nl_rest_empty(call, 204);
     return NULL;
+}
+
+nl_status nl_rest_rename_table(nl_rest_call *call)
+{
+    return nl_rest_rename(call, false);
 }
 
 nl_status nl_rest_report_metrics(nl_rest_call *call)
@@ -391,7 +405,7 @@ nl_status nl_rest_load_credentials(nl_rest_call *call)
 {
     nl_table_entry entry;
     nl_kept_metadata kept;
-    NL_TRY(check_path(call));
+    NL_TRY(nl_rest_check_path(call, false));
     NL_TRY(nl_rest_load(call, &call->identifier, &entry, &kept));
     nl_json_writer json = nl_rest_begin(call);
     write_storage_credentials(call, &json, kept.metadata->location);

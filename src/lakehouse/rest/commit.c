@@ -233,7 +233,7 @@ nl_status nl_rest_commit_table(nl_rest_call *call)
     return NULL;
 }
 
-nl_status nl_rest_commit_transaction(nl_rest_call *call)
+nl_status nl_rest_serve_commit_transaction(nl_rest_call *call)
 {
     const json_t *array;
     NL_TRY(nl_json_array(call->body, "table-changes", NL_REST_BODY, &array));

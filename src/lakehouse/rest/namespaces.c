@@ -34,7 +34,7 @@ static nl_status read_parent(nl_rest_call *call, const nl_str **parts, uint32_t 
     return nl_arena_check(call->arena);
 }
 
-nl_status nl_rest_list_namespaces(nl_rest_call *call)
+nl_status nl_rest_serve_list_namespaces(nl_rest_call *call)
 {
     const nl_str *parent;
     const nl_namespace_entry *entries;
@@ -57,7 +57,7 @@ nl_status nl_rest_list_namespaces(nl_rest_call *call)
     return NULL;
 }
 
-nl_status nl_rest_create_namespace(nl_rest_call *call)
+nl_status nl_rest_serve_create_namespace(nl_rest_call *call)
 {
     nl_identifier identifier = {0};
     const nl_property *properties = NULL;
@@ -110,7 +110,7 @@ nl_status nl_rest_namespace_exists(nl_rest_call *call)
     return NULL;
 }
 
-nl_status nl_rest_drop_namespace(nl_rest_call *call)
+nl_status nl_rest_serve_drop_namespace(nl_rest_call *call)
 {
     nl_namespace_entry entry;
     bool was_dropped;
@@ -145,7 +145,7 @@ static void write_names(nl_json_writer *json, const char *key, const nl_str *nam
     nl_json_end(json, ']');
 }
 
-nl_status nl_rest_update_namespace(nl_rest_call *call)
+nl_status nl_rest_serve_update_namespace(nl_rest_call *call)
 {
     const nl_str *removed = NULL;
     const nl_property *set = NULL;

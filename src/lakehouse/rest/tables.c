@@ -179,7 +179,7 @@ nl_status nl_rest_list(nl_rest_call *call, bool views)
     return NULL;
 }
 
-nl_status nl_rest_list_tables(nl_rest_call *call)
+nl_status nl_rest_serve_list_tables(nl_rest_call *call)
 {
     return nl_rest_list(call, false);
 }
@@ -262,7 +262,7 @@ static nl_status publish(nl_rest_call *call, const table_creation *table, const 
     return status;
 }
 
-nl_status nl_rest_create_table(nl_rest_call *call)
+nl_status nl_rest_serve_create_table(nl_rest_call *call)
 {
     table_creation table = {0};
     const nl_table_metadata *made = NULL;
@@ -283,7 +283,7 @@ nl_status nl_rest_create_table(nl_rest_call *call)
     return status;
 }
 
-nl_status nl_rest_register_table(nl_rest_call *call)
+nl_status nl_rest_serve_register_table(nl_rest_call *call)
 {
     nl_identifier identifier = {call->identifier.namespace_parts, call->identifier.namespace_count, {0}};
     nl_str file;
@@ -307,7 +307,7 @@ nl_status nl_rest_register_table(nl_rest_call *call)
 
 /* ---- One table ---- */
 
-nl_status nl_rest_load_table(nl_rest_call *call)
+nl_status nl_rest_serve_load_table(nl_rest_call *call)
 {
     nl_table_entry entry;
     nl_kept_metadata kept;
@@ -328,7 +328,7 @@ nl_status nl_rest_load_table(nl_rest_call *call)
     return NULL;
 }
 
-nl_status nl_rest_table_exists(nl_rest_call *call)
+nl_status nl_rest_serve_table_exists(nl_rest_call *call)
 {
     nl_table_entry entry;
     bool exists;
@@ -346,7 +346,7 @@ static nl_status purge(nl_rest_call *call, const nl_kept_metadata *kept)
     return nl_purge_table_files(fs, kept->metadata, call->request->memory);
 }
 
-nl_status nl_rest_drop_table(nl_rest_call *call)
+nl_status nl_rest_serve_drop_table(nl_rest_call *call)
 {
     nl_table_entry entry;
     nl_kept_metadata kept = {0};
@@ -385,7 +385,7 @@ nl_status nl_rest_rename(nl_rest_call *call, bool is_view)
     return NULL;
 }
 
-nl_status nl_rest_rename_table(nl_rest_call *call)
+nl_status nl_rest_serve_rename_table(nl_rest_call *call)
 {
     return nl_rest_rename(call, false);
 }
@@ -396,7 +396,7 @@ nl_status nl_rest_report_metrics(nl_rest_call *call)
     NL_TRY(nl_json_text(call->body, "report-type", NL_REST_BODY, &type));
     if (!nl_str_is(type, "scan-report") && !nl_str_is(type, "commit-report"))
         return nl_rest_refuse(call, 400, "BadRequestException", "Invalid report type: " NL_STR_FMT, NL_STR_ARG(type));
-    NL_TRY(nl_rest_table_exists(call));
+    NL_TRY(nl_rest_serve_table_exists(call));
     nl_rest_empty(call, 204);
     return NULL;
 }

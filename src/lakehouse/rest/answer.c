@@ -8,10 +8,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-nl_status nl_rest_new(const nl_rest_options *options, nl_rest **rest)
+nl_status nl_rest_api_new(const nl_rest_api_options *options, nl_rest_api **rest)
 {
     nl_arena *arena = nl_arena_new(NULL);
-    nl_rest *made = NL_NEW(arena, nl_rest);
+    nl_rest_api *made = NL_NEW(arena, nl_rest_api);
     made->options = *options;
     made->options.keys.access_key = nl_arena_str(arena, options->keys.access_key);
     made->options.keys.secret_key = nl_arena_str(arena, options->keys.secret_key);
@@ -20,14 +20,14 @@ nl_status nl_rest_new(const nl_rest_options *options, nl_rest **rest)
     return NULL;
 }
 
-void nl_rest_free(nl_rest *rest)
+void nl_rest_api_free(nl_rest_api *rest)
 {
     if (rest) nl_arena_free(rest->arena);
 }
 
 /* ---- Errors ---- */
 
-nl_status nl_rest_refuse(nl_rest_call *call, int32_t status, const char *type, const char *format, ...)
+nl_status nl_rest_api_refuse(nl_rest_api_call *call, int32_t status, const char *type, const char *format, ...)
 {
     char text[2048];
     va_list arguments;
@@ -39,7 +39,7 @@ nl_status nl_rest_refuse(nl_rest_call *call, int32_t status, const char *type, c
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s", text);
 }
 
-nl_str nl_rest_dotted(nl_arena *arena, const nl_identifier *identifier)
+nl_str nl_rest_api_dotted(nl_arena *arena, const nl_identifier *identifier)
 {
     nl_str text = {"", 0};
     for (uint32_t i = 0; i < identifier->namespace_count; i++)
@@ -48,23 +48,23 @@ nl_str nl_rest_dotted(nl_arena *arena, const nl_identifier *identifier)
     return nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(text), text.length ? "." : "", NL_STR_ARG(identifier->name));
 }
 
-nl_status nl_rest_no_table(nl_rest_call *call, const nl_identifier *identifier)
+nl_status nl_rest_api_no_table(nl_rest_api_call *call, const nl_identifier *identifier)
 {
-    const nl_str name = nl_rest_dotted(call->arena, identifier);
-    return nl_rest_refuse(call, 404, "NoSuchTableException", "Table does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+    const nl_str name = nl_rest_api_dotted(call->arena, identifier);
+    return nl_rest_api_refuse(call, 404, "NoSuchTableException", "Table does not exist: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
-nl_status nl_rest_no_view(nl_rest_call *call, const nl_identifier *identifier)
+nl_status nl_rest_api_no_view(nl_rest_api_call *call, const nl_identifier *identifier)
 {
-    const nl_str name = nl_rest_dotted(call->arena, identifier);
-    return nl_rest_refuse(call, 404, "NoSuchViewException", "View does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+    const nl_str name = nl_rest_api_dotted(call->arena, identifier);
+    return nl_rest_api_refuse(call, 404, "NoSuchViewException", "View does not exist: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
-nl_status nl_rest_no_namespace(nl_rest_call *call, const nl_identifier *identifier)
+nl_status nl_rest_api_no_namespace(nl_rest_api_call *call, const nl_identifier *identifier)
 {
     const nl_identifier scope = {identifier->namespace_parts, identifier->namespace_count, {0}};
-    const nl_str name = nl_rest_dotted(call->arena, &scope);
-    return nl_rest_refuse(call, 404, "NoSuchNamespaceException", "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+    const nl_str name = nl_rest_api_dotted(call->arena, &scope);
+    return nl_rest_api_refuse(call, 404, "NoSuchNamespaceException", "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
 typedef struct error_row {
@@ -102,14 +102,14 @@ static nl_str without_quotes(nl_arena *arena, const char *text)
     return (nl_str){out, length};
 }
 
-static void write_error(nl_rest_call *call, int32_t status, const char *type, nl_str message)
+static void write_error(nl_rest_api_call *call, int32_t status, const char *type, nl_str message)
 {
     call->reply->body = NULL;
     if (nl_str_is(call->request->method, "HEAD")) {
-        nl_rest_empty(call, status);
+        nl_rest_api_empty(call, status);
         return;
     }
-    nl_json_writer json = nl_rest_begin(call);
+    nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "error");
     nl_json_begin(&json, '{');
     nl_json_key(&json, "message");
@@ -119,10 +119,10 @@ static void write_error(nl_rest_call *call, int32_t status, const char *type, nl
     nl_json_key(&json, "code");
     nl_json_write_int(&json, status);
     nl_json_end(&json, '}');
-    nl_rest_end(call, &json, status);
+    nl_rest_api_end(call, &json, status);
 }
 
-static void answer_error(nl_rest_call *call, nl_error *error)
+static void answer_error(nl_rest_api_call *call, nl_error *error)
 {
     int32_t status = call->error_status;
     const char *type = call->error_type;
@@ -130,7 +130,7 @@ static void answer_error(nl_rest_call *call, nl_error *error)
     nl_str message = param ? nl_str_from(param) : nl_str_from(nl_error_message(error));
     const nl_condition condition = nl_error_condition(error);
     const char *path = nl_error_param(error, "path");
-    if (!status && condition == NL_COND_NILAS_CORRUPT_FILE && path && nl_str_equal(nl_str_from(path), NL_REST_BODY)) {
+    if (!status && condition == NL_COND_NILAS_CORRUPT_FILE && path && nl_str_equal(nl_str_from(path), NL_REST_API_BODY)) {
         status = 400;
         type = "BadRequestException";
         message = nl_arena_f(call->arena, "Malformed request: %s", nl_error_param(error, "problem"));
@@ -155,23 +155,23 @@ static void answer_error(nl_rest_call *call, nl_error *error)
 
 /* ---- Replies ---- */
 
-nl_json_writer nl_rest_begin(nl_rest_call *call)
+nl_json_writer nl_rest_api_begin(nl_rest_api_call *call)
 {
     call->reply->body = NL_NEW(call->arena, nl_builder);
-    nl_builder_init(call->reply->body, NL_REST_ANSWER_BYTES_MAX);
+    nl_builder_init(call->reply->body, NL_REST_API_ANSWER_BYTES_MAX);
     nl_json_writer json = {.out = call->reply->body};
     nl_json_begin(&json, '{');
     return json;
 }
 
-void nl_rest_end(nl_rest_call *call, nl_json_writer *json, int32_t status)
+void nl_rest_api_end(nl_rest_api_call *call, nl_json_writer *json, int32_t status)
 {
     nl_json_end(json, '}');
     call->reply->status = status;
     nl_reply_header(call->request, call->reply, "Content-Type", NL_STR("application/json"));
 }
 
-void nl_rest_empty(nl_rest_call *call, int32_t status)
+void nl_rest_api_empty(nl_rest_api_call *call, int32_t status)
 {
     call->reply->status = status;
     call->reply->is_head = nl_str_is(call->request->method, "HEAD");
@@ -198,31 +198,31 @@ static bool is_bucket_name(nl_str name)
 }
 
 /* New names only: what does not fit does not exist, which is said otherwise. */
-nl_status nl_rest_check_names(nl_rest_call *call, const nl_identifier *identifier)
+nl_status nl_rest_api_check_names(nl_rest_api_call *call, const nl_identifier *identifier)
 {
     const bool is_bucket = call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET;
     bool (*const is_good)(nl_str) = is_bucket ? is_bucket_name : is_plain_name;
     if (is_bucket && identifier->namespace_count != 1)
-        return nl_rest_refuse(call, 400, "BadRequestException", "A namespace of a table bucket has exactly one level");
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "A namespace of a table bucket has exactly one level");
     for (uint32_t i = 0; i < identifier->namespace_count; i++)
         if (!is_good(identifier->namespace_parts[i]))
-            return nl_rest_refuse(call, 400, "BadRequestException", "Invalid namespace name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->namespace_parts[i]),
+            return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid namespace name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->namespace_parts[i]),
                                   is_bucket ? " (1 to 255 of a-z, 0-9, _)" : "");
     if (identifier->name.data && !is_good(identifier->name))
-        return nl_rest_refuse(call, 400, "BadRequestException", "Invalid table name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->name),
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid table name: '" NL_STR_FMT "'%s", NL_STR_ARG(identifier->name),
                               is_bucket ? " (1 to 255 of a-z, 0-9, _)" : "");
     return NULL;
 }
 
-nl_status nl_rest_read_namespace(nl_rest_call *call, const json_t *array, nl_identifier *identifier)
+nl_status nl_rest_api_read_namespace(nl_rest_api_call *call, const json_t *array, nl_identifier *identifier)
 {
     const size_t count = json_array_size(array);
     if (!json_is_array(array) || count == 0 || count > 1000)
-        return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: namespace must be an array of at least one name");
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: namespace must be an array of at least one name");
     nl_str *parts = NL_NEW_ARRAY(call->arena, nl_str, count);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(array, i);
-        if (!json_is_string(item)) return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: a level of the namespace is no text");
+        if (!json_is_string(item)) return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: a level of the namespace is no text");
         parts[i] = (nl_str){json_string_value(item), json_string_length(item)};
     }
     identifier->namespace_parts = parts;
@@ -230,21 +230,21 @@ nl_status nl_rest_read_namespace(nl_rest_call *call, const json_t *array, nl_ide
     return nl_arena_check(call->arena);
 }
 
-nl_status nl_rest_read_identifier(nl_rest_call *call, const json_t *object, nl_identifier *identifier)
+nl_status nl_rest_api_read_identifier(nl_rest_api_call *call, const json_t *object, nl_identifier *identifier)
 {
-    NL_TRY(nl_json_object(object, NL_REST_BODY, "a table identifier"));
-    NL_TRY(nl_rest_read_namespace(call, json_object_get(object, "namespace"), identifier));
-    return nl_json_text(object, "name", NL_REST_BODY, &identifier->name);
+    NL_TRY(nl_json_object(object, NL_REST_API_BODY, "a table identifier"));
+    NL_TRY(nl_rest_api_read_namespace(call, json_object_get(object, "namespace"), identifier));
+    return nl_json_text(object, "name", NL_REST_API_BODY, &identifier->name);
 }
 
-nl_status nl_rest_page(nl_rest_call *call, nl_str *after, uint32_t *count_max, bool *is_paged)
+nl_status nl_rest_api_page(nl_rest_api_call *call, nl_str *after, uint32_t *count_max, bool *is_paged)
 {
     bool has_token, has_size;
     const nl_str token = nl_request_parameter(call->request, "pageToken", &has_token);
     const nl_str size = nl_request_parameter(call->request, "pageSize", &has_size);
-    int64_t wanted = NL_REST_PAGE_MAX;
+    int64_t wanted = NL_REST_API_PAGE_MAX;
     if (has_size && (!nl_parse_int64(size, &wanted) || wanted < 1))
-        return nl_rest_refuse(call, 400, "BadRequestException", "Invalid pageSize: " NL_STR_FMT, NL_STR_ARG(size));
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid pageSize: " NL_STR_FMT, NL_STR_ARG(size));
     char *name = nl_arena_alloc(call->arena, token.length / 2 + 1);
     bool is_good = token.length % 2 == 0;
     for (size_t i = 0; is_good && i + 1 < token.length; i += 2) {
@@ -256,14 +256,14 @@ nl_status nl_rest_page(nl_rest_call *call, nl_str *after, uint32_t *count_max, b
         }
         name[i / 2] = (char)value;
     }
-    if (!is_good) return nl_rest_refuse(call, 400, "BadRequestException", "Invalid pageToken: " NL_STR_FMT, NL_STR_ARG(token));
+    if (!is_good) return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid pageToken: " NL_STR_FMT, NL_STR_ARG(token));
     *after = (nl_str){name, token.length / 2};
     *is_paged = has_token || has_size;
-    *count_max = *is_paged ? (uint32_t)NL_MIN(wanted, NL_REST_PAGE_MAX) : UINT32_MAX - 1;
+    *count_max = *is_paged ? (uint32_t)NL_MIN(wanted, NL_REST_API_PAGE_MAX) : UINT32_MAX - 1;
     return NULL;
 }
 
-void nl_rest_write_page_token(nl_rest_call *call, nl_json_writer *json, bool is_paged, bool has_more, nl_str last)
+void nl_rest_api_write_page_token(nl_rest_api_call *call, nl_json_writer *json, bool is_paged, bool has_more, nl_str last)
 {
     if (!is_paged) return;
     nl_json_key(json, "next-page-token");
@@ -281,43 +281,43 @@ void nl_rest_write_page_token(nl_rest_call *call, nl_json_writer *json, bool is_
 
 /* ---- The whole ---- */
 
-static nl_status read_body(nl_rest_call *call, const nl_rest_route *route)
+static nl_status read_body(nl_rest_api_call *call, const nl_rest_api_route *route)
 {
     if (!route->has_body) return NULL;
     const nl_str text = {(const char *)call->request->body.data, call->request->body.length};
-    if (!text.length) return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: the body is empty");
-    NL_TRY(nl_json_parse(call->arena, text, NL_REST_BODY, &call->body));
-    return nl_json_object(call->body, NL_REST_BODY, "the body");
+    if (!text.length) return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: the body is empty");
+    NL_TRY(nl_json_parse(call->arena, text, NL_REST_API_BODY, &call->body));
+    return nl_json_object(call->body, NL_REST_API_BODY, "the body");
 }
 
-static nl_status run(nl_rest_call *call)
+static nl_status run(nl_rest_api_call *call)
 {
-    const nl_rest_route *route;
+    const nl_rest_api_route *route;
     bool is_wrong_method;
     nl_access_check(call->request, &call->rest->options.keys, &call->access);
     const bool is_token_request = nl_str_ends(call->request->path, NL_STR("/v1/oauth/tokens")); /* where access begins */
     if (!call->access.is_allowed && !is_token_request) {
         const bool is_missing = call->access.code[0] == 'M' || call->access.code[0] == 'N';
-        return nl_rest_refuse(call, is_missing ? 401 : 403, is_missing ? "NotAuthorizedException" : "ForbiddenException", NL_STR_FMT,
+        return nl_rest_api_refuse(call, is_missing ? 401 : 403, is_missing ? "NotAuthorizedException" : "ForbiddenException", NL_STR_FMT,
                               NL_STR_ARG(call->access.message));
     }
-    NL_TRY(nl_rest_find_route(call, &route, &is_wrong_method));
+    NL_TRY(nl_rest_api_find_route(call, &route, &is_wrong_method));
     if (is_wrong_method)
-        return nl_rest_refuse(call, 405, "MethodNotAllowedException", NL_STR_FMT " is not allowed here", NL_STR_ARG(call->request->method));
+        return nl_rest_api_refuse(call, 405, "MethodNotAllowedException", NL_STR_FMT " is not allowed here", NL_STR_ARG(call->request->method));
     if (!route)
-        return nl_rest_refuse(call, 404, "NoSuchEndpointException", "No such endpoint: " NL_STR_FMT " " NL_STR_FMT, NL_STR_ARG(call->request->method),
+        return nl_rest_api_refuse(call, 404, "NoSuchEndpointException", "No such endpoint: " NL_STR_FMT " " NL_STR_FMT, NL_STR_ARG(call->request->method),
                               NL_STR_ARG(call->request->path));
     if (route->is_plain && call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET)
-        return nl_rest_refuse(call, 406, "UnsupportedOperationException", "A table bucket does not serve %s %s", route->method, route->path);
+        return nl_rest_api_refuse(call, 406, "UnsupportedOperationException", "A table bucket does not serve %s %s", route->method, route->path);
     NL_TRY(read_body(call, route));
     return route->handle(call);
 }
 
-void nl_rest_answer(nl_rest *rest, nl_request *request, nl_reply *reply)
+void nl_rest_api_answer(nl_rest_api *rest, nl_request *request, nl_reply *reply)
 {
-    nl_rest_call call = {.rest = rest, .tables = rest->options.tables, .request = request, .reply = reply, .arena = request->arena};
+    nl_rest_api_call call = {.rest = rest, .tables = rest->options.tables, .request = request, .reply = reply, .arena = request->arena};
     nl_status status = run(&call);
     if (!status && reply->body && nl_builder_failed(reply->body))
-        status = NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", NL_REST_ANSWER_BYTES_MAX), NL_P("receivedBytes", "0"));
+        status = NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", NL_REST_API_ANSWER_BYTES_MAX), NL_P("receivedBytes", "0"));
     if (status) answer_error(&call, status);
 }

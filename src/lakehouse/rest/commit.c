@@ -26,11 +26,11 @@ typedef struct table_commit {
 
 /* ---- Reading ---- */
 
-static nl_status read_commit(nl_rest_call *call, const json_t *json, table_commit *commit)
+static nl_status read_commit(nl_rest_api_call *call, const json_t *json, table_commit *commit)
 {
     const json_t *requirements = NULL, *updates = NULL;
-    NL_TRY(nl_json_optional_array(json, "requirements", NL_REST_BODY, &requirements));
-    NL_TRY(nl_json_optional_array(json, "updates", NL_REST_BODY, &updates));
+    NL_TRY(nl_json_optional_array(json, "requirements", NL_REST_API_BODY, &requirements));
+    NL_TRY(nl_json_optional_array(json, "updates", NL_REST_API_BODY, &updates));
     const size_t requirement_count = json_array_size(requirements), update_count = json_array_size(updates);
     nl_table_requirement *read_requirements = NL_NEW_ARRAY(call->arena, nl_table_requirement, requirement_count + 1);
     nl_table_update *read_updates = NL_NEW_ARRAY(call->arena, nl_table_update, update_count + 1);
@@ -58,15 +58,15 @@ static bool is_creation(const table_commit *commit)
 
 /* ---- One attempt ---- */
 
-static nl_status load_base(nl_rest_call *call, table_commit *commit)
+static nl_status load_base(nl_rest_api_call *call, table_commit *commit)
 {
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &commit->identifier, call->arena, &commit->entry, &commit->exists));
     const bool has_metadata = commit->exists && !commit->entry.is_view && commit->entry.metadata_location.length;
     if (has_metadata) return nl_tables_read_metadata(call->tables, commit->entry.metadata_location, &commit->base);
-    if (!is_creation(commit)) return nl_rest_no_table(call, &commit->identifier);
+    if (!is_creation(commit)) return nl_rest_api_no_table(call, &commit->identifier);
     if (!commit->exists) return NULL;
-    const nl_str name = nl_rest_dotted(call->arena, &commit->identifier);
-    return nl_rest_refuse(call, 409, "AlreadyExistsException", "%s already exists: " NL_STR_FMT, commit->entry.is_view ? "View with same name" : "Table",
+    const nl_str name = nl_rest_api_dotted(call->arena, &commit->identifier);
+    return nl_rest_api_refuse(call, 409, "AlreadyExistsException", "%s already exists: " NL_STR_FMT, commit->entry.is_view ? "View with same name" : "Table",
                           NL_STR_ARG(name));
 }
 
@@ -91,7 +91,7 @@ static nl_status check_requirements(const table_commit *commit)
     return NULL;
 }
 
-static nl_status apply_updates(nl_rest_call *call, table_commit *commit, const nl_table_metadata **updated)
+static nl_status apply_updates(nl_rest_api_call *call, table_commit *commit, const nl_table_metadata **updated)
 {
     nl_metadata_builder *builder = nl_metadata_builder_new(commit->base.metadata, call->request->memory);
     nl_status status = NULL;
@@ -111,7 +111,7 @@ static nl_status apply_updates(nl_rest_call *call, table_commit *commit, const n
 }
 
 /* Locations are the client's words: the server writes only where this table may be. */
-static nl_status check_locations(nl_rest_call *call, table_commit *commit, const nl_table_metadata *updated)
+static nl_status check_locations(nl_rest_api_call *call, table_commit *commit, const nl_table_metadata *updated)
 {
     const nl_str metadata_path = nl_table_property(updated, "write.metadata.path", NULL);
     if (call->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET) {
@@ -123,10 +123,10 @@ static nl_status check_locations(nl_rest_call *call, table_commit *commit, const
     if (!commit->exists) commit->storage = nl_arena_f(call->arena, "s3://" NL_STR_FMT "--table-s3", NL_STR_ARG(uuid));
     const nl_str storage = commit->exists ? commit->entry.warehouse_location : commit->storage;
     const bool is_inside = uuid.length && nl_str_starts(updated->location, storage) && (!metadata_path.data || nl_str_starts(metadata_path, storage));
-    return is_inside ? NULL : nl_rest_refuse(call, 400, "BadRequestException", "The location of a table in a table bucket cannot be chosen");
+    return is_inside ? NULL : nl_rest_api_refuse(call, 400, "BadRequestException", "The location of a table in a table bucket cannot be chosen");
 }
 
-static nl_status prepare(nl_rest_call *call, table_commit *commit)
+static nl_status prepare(nl_rest_api_call *call, table_commit *commit)
 {
     const nl_table_metadata *updated = NULL;
     NL_TRY(load_base(call, commit));
@@ -141,7 +141,7 @@ static nl_status prepare(nl_rest_call *call, table_commit *commit)
     return status;
 }
 
-static nl_status swap(nl_rest_call *call, table_commit *commits, uint32_t count)
+static nl_status swap(nl_rest_api_call *call, table_commit *commits, uint32_t count)
 {
     nl_pointer_change *changes = NL_NEW_ARRAY(call->arena, nl_pointer_change, (size_t)count + 1);
     uint32_t change_count = 0;
@@ -161,12 +161,12 @@ static nl_status swap(nl_rest_call *call, table_commit *commits, uint32_t count)
 }
 
 /* What the attempt held; files that did not come into force go. */
-static void end_attempt(nl_rest_call *call, table_commit *commits, uint32_t count, bool is_done)
+static void end_attempt(nl_rest_api_call *call, table_commit *commits, uint32_t count, bool is_done)
 {
     for (uint32_t i = 0; i < count; i++) {
         table_commit *commit = &commits[i];
         nl_fs *fs;
-        if (commit->next.metadata && !is_done) nl_rest_remove_file(call, commit->next.metadata->metadata_file);
+        if (commit->next.metadata && !is_done) nl_rest_api_remove_file(call, commit->next.metadata->metadata_file);
         if (commit->next.metadata && is_done) {
             nl_error *error = nl_tables_fs(call->tables, commit->next.metadata->location, &fs);
             if (!error) nl_delete_dropped_metadata_files(fs, commit->base.metadata, commit->next.metadata);
@@ -179,13 +179,13 @@ static void end_attempt(nl_rest_call *call, table_commit *commits, uint32_t coun
 }
 
 /* Another commit was first between our read and our swap; a failed requirement has the same condition but is checked again. */
-static bool is_lost_race(nl_rest_call *call, nl_error *error, bool was_swapping)
+static bool is_lost_race(nl_rest_api_call *call, nl_error *error, bool was_swapping)
 {
     const nl_condition condition = nl_error_condition(error);
     return was_swapping && !call->error_status && (condition == NL_COND_NILAS_COMMIT_FAILED || condition == NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS);
 }
 
-static nl_status commit_all(nl_rest_call *call, table_commit *commits, uint32_t count)
+static nl_status commit_all(nl_rest_api_call *call, table_commit *commits, uint32_t count)
 {
     nl_status status = NULL;
     for (uint32_t attempt = 1;; attempt++) {
@@ -213,48 +213,48 @@ static bool same_identifier(const nl_identifier *a, const nl_identifier *b)
     return is_same;
 }
 
-nl_status nl_rest_commit_table(nl_rest_call *call)
+nl_status nl_rest_api_commit_table(nl_rest_api_call *call)
 {
     table_commit commit = {.identifier = call->identifier};
     const json_t *identifier = json_object_get(call->body, "identifier");
     if (identifier && !json_is_null(identifier)) {
         nl_identifier named;
-        NL_TRY(nl_rest_read_identifier(call, identifier, &named));
+        NL_TRY(nl_rest_api_read_identifier(call, identifier, &named));
         if (!same_identifier(&named, &call->identifier))
-            return nl_rest_refuse(call, 400, "BadRequestException", "The identifier of the body is not the path's");
+            return nl_rest_api_refuse(call, 400, "BadRequestException", "The identifier of the body is not the path's");
     }
     NL_TRY(read_commit(call, call->body, &commit));
-    if (is_creation(&commit)) NL_TRY(nl_rest_check_names(call, &commit.identifier));
+    if (is_creation(&commit)) NL_TRY(nl_rest_api_check_names(call, &commit.identifier));
     NL_TRY(commit_all(call, &commit, 1));
     const nl_kept_metadata *kept = commit.next.metadata ? &commit.next : &commit.base;
-    nl_rest_write_table(call, &(nl_rest_table_reply){.kept = kept, .is_commit = true});
+    nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = kept, .is_commit = true});
     nl_kept_metadata_release(&commit.base);
     nl_kept_metadata_release(&commit.next);
     return NULL;
 }
 
-nl_status nl_rest_serve_commit_transaction(nl_rest_call *call)
+nl_status nl_rest_api_commit_transaction(nl_rest_api_call *call)
 {
     const json_t *array;
-    NL_TRY(nl_json_array(call->body, "table-changes", NL_REST_BODY, &array));
+    NL_TRY(nl_json_array(call->body, "table-changes", NL_REST_API_BODY, &array));
     const size_t count = json_array_size(array);
     if (count == 0 || count > TABLES_MAX)
-        return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: table-changes has 1 to %u entries", TABLES_MAX);
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: table-changes has 1 to %u entries", TABLES_MAX);
     table_commit *commits = NL_NEW_ARRAY(call->arena, table_commit, count);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(array, i);
-        NL_TRY(nl_json_object(item, NL_REST_BODY, "a table change"));
-        NL_TRY(nl_rest_read_identifier(call, json_object_get(item, "identifier"), &commits[i].identifier));
+        NL_TRY(nl_json_object(item, NL_REST_API_BODY, "a table change"));
+        NL_TRY(nl_rest_api_read_identifier(call, json_object_get(item, "identifier"), &commits[i].identifier));
         NL_TRY(read_commit(call, item, &commits[i]));
         for (size_t k = 0; k < i; k++)
             if (same_identifier(&commits[k].identifier, &commits[i].identifier))
-                return nl_rest_refuse(call, 400, "BadRequestException", "A table is in the transaction twice: " NL_STR_FMT, NL_STR_ARG(commits[i].identifier.name));
+                return nl_rest_api_refuse(call, 400, "BadRequestException", "A table is in the transaction twice: " NL_STR_FMT, NL_STR_ARG(commits[i].identifier.name));
     }
     NL_TRY(commit_all(call, commits, (uint32_t)count));
     for (size_t i = 0; i < count; i++) {
         nl_kept_metadata_release(&commits[i].base);
         nl_kept_metadata_release(&commits[i].next);
     }
-    nl_rest_empty(call, 204);
+    nl_rest_api_empty(call, 204);
     return NULL;
 }

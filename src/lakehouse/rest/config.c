@@ -1,7 +1,7 @@
 /* lakehouse/rest/config.c - /v1/config and the token endpoint. */
 #include "lakehouse/rest/rest_private.h"
 
-static nl_status find_warehouse(nl_rest_call *call, nl_str name, nl_warehouse *warehouse, bool *exists)
+static nl_status find_warehouse(nl_rest_api_call *call, nl_str name, nl_warehouse *warehouse, bool *exists)
 {
     const nl_warehouse *all;
     uint32_t count;
@@ -40,26 +40,26 @@ static void write_endpoints(nl_json_writer *json, bool is_bucket, nl_arena *aren
 {
     nl_json_key(json, "endpoints");
     nl_json_begin(json, '[');
-    for (uint32_t i = 0; i < nl_rest_route_count; i++)
-        if (!nl_rest_routes[i].is_hidden && !(is_bucket && nl_rest_routes[i].is_plain))
-            nl_json_write_text(json, nl_arena_f(arena, "%s /v1/{prefix}/%s", nl_rest_routes[i].method, nl_rest_routes[i].path));
+    for (uint32_t i = 0; i < nl_rest_api_route_count; i++)
+        if (!nl_rest_api_routes[i].is_hidden && !(is_bucket && nl_rest_api_routes[i].is_plain))
+            nl_json_write_text(json, nl_arena_f(arena, "%s /v1/{prefix}/%s", nl_rest_api_routes[i].method, nl_rest_api_routes[i].path));
     nl_json_end(json, ']');
 }
 
-nl_status nl_rest_get_config(nl_rest_call *call)
+nl_status nl_rest_api_get_config(nl_rest_api_call *call)
 {
     bool has_name, exists = true;
     const nl_str name = nl_request_parameter(call->request, "warehouse", &has_name);
     nl_warehouse warehouse = {0};
     const bool is_bucket = call->rest->options.kind == NL_WAREHOUSE_TABLE_BUCKET;
     if (is_bucket && !name.length)
-        return nl_rest_refuse(call, 400, "BadRequestException", "Set the catalog's warehouse to the ARN of a table bucket");
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "Set the catalog's warehouse to the ARN of a table bucket");
     if (name.length) NL_TRY(find_warehouse(call, name, &warehouse, &exists));
-    if (!exists) return nl_rest_refuse(call, 404, "NoSuchWarehouseException", "Warehouse does not exist: " NL_STR_FMT, NL_STR_ARG(name));
-    nl_json_writer json = nl_rest_begin(call);
+    if (!exists) return nl_rest_api_refuse(call, 404, "NoSuchWarehouseException", "Warehouse does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+    nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "defaults");
     nl_json_begin(&json, '{');
-    nl_rest_write_io_config(call, &json, false);
+    nl_rest_api_write_io_config(call, &json, false);
     nl_json_end(&json, '}');
     nl_json_key(&json, "overrides");
     nl_json_begin(&json, '{');
@@ -69,24 +69,24 @@ nl_status nl_rest_get_config(nl_rest_call *call)
     }
     nl_json_end(&json, '}');
     write_endpoints(&json, is_bucket, call->arena);
-    nl_rest_end(call, &json, 200);
+    nl_rest_api_end(call, &json, 200);
     return NULL;
 }
 
 /* ---- OAuth2 (RFC 6749, RFC 8693): client credentials are the key pair; any token is exchanged for a new one ---- */
 
-static nl_status oauth_error(nl_rest_call *call, int32_t status, const char *error, const char *description)
+static nl_status oauth_error(nl_rest_api_call *call, int32_t status, const char *error, const char *description)
 {
-    nl_json_writer json = nl_rest_begin(call);
+    nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "error");
     nl_json_write_text(&json, nl_str_from(error));
     nl_json_key(&json, "error_description");
     nl_json_write_text(&json, nl_str_from(description));
-    nl_rest_end(call, &json, status);
+    nl_rest_api_end(call, &json, status);
     return NULL;
 }
 
-static nl_str form_value(nl_rest_call *call, const char *key)
+static nl_str form_value(nl_rest_api_call *call, const char *key)
 {
     nl_request form = *call->request;
     form.query = (nl_str){(const char *)call->request->body.data, call->request->body.length};
@@ -95,7 +95,7 @@ static nl_str form_value(nl_rest_call *call, const char *key)
 }
 
 /* "Basic base64(id:secret)" */
-static bool read_basic(nl_rest_call *call, nl_str *id, nl_str *secret)
+static bool read_basic(nl_rest_api_call *call, nl_str *id, nl_str *secret)
 {
     static const nl_str basic = NL_STR_INIT("Basic ");
     const nl_str header = nl_request_header(call->request, "authorization");
@@ -122,7 +122,7 @@ static bool read_basic(nl_rest_call *call, nl_str *id, nl_str *secret)
     return true;
 }
 
-nl_status nl_rest_get_token(nl_rest_call *call)
+nl_status nl_rest_api_get_token(nl_rest_api_call *call)
 {
     const nl_lakehouse_keys *keys = &call->rest->options.keys;
     const nl_str grant = form_value(call, "grant_type");
@@ -137,7 +137,7 @@ nl_status nl_rest_get_token(nl_rest_call *call)
     } else {
         return oauth_error(call, 400, grant.length ? "unsupported_grant_type" : "invalid_request", "grant_type is client_credentials or token-exchange");
     }
-    nl_json_writer json = nl_rest_begin(call);
+    nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "access_token");
     nl_json_write_text(&json, nl_access_token(keys, 3600, call->arena));
     nl_json_key(&json, "token_type");
@@ -146,7 +146,7 @@ nl_status nl_rest_get_token(nl_rest_call *call)
     nl_json_write_int(&json, 3600);
     nl_json_key(&json, "issued_token_type");
     nl_json_write_text(&json, NL_STR("urn:ietf:params:oauth:token-type:access_token"));
-    nl_rest_end(call, &json, 200);
+    nl_rest_api_end(call, &json, 200);
     nl_reply_header(call->request, call->reply, "Cache-Control", NL_STR("no-store"));
     return NULL;
 }

@@ -5,38 +5,38 @@
  */
 #include "lakehouse/rest/rest_private.h"
 
-const nl_rest_route nl_rest_routes[] = {
-    {"GET", "config", nl_rest_get_config, .is_hidden = true, .is_global = true},
-    {"POST", "oauth/tokens", nl_rest_get_token, .is_hidden = true, .is_global = true},
-    {"GET", "namespaces", nl_rest_serve_list_namespaces},
-    {"POST", "namespaces", nl_rest_serve_create_namespace, .has_body = true},
-    {"GET", "namespaces/{namespace}", nl_rest_load_namespace},
-    {"HEAD", "namespaces/{namespace}", nl_rest_namespace_exists},
-    {"DELETE", "namespaces/{namespace}", nl_rest_serve_drop_namespace},
-    {"POST", "namespaces/{namespace}/properties", nl_rest_serve_update_namespace, .has_body = true},
-    {"GET", "namespaces/{namespace}/tables", nl_rest_serve_list_tables},
-    {"POST", "namespaces/{namespace}/tables", nl_rest_serve_create_table, .has_body = true},
-    {"GET", "namespaces/{namespace}/tables/{table}", nl_rest_serve_load_table},
-    {"HEAD", "namespaces/{namespace}/tables/{table}", nl_rest_serve_table_exists},
-    {"POST", "namespaces/{namespace}/tables/{table}", nl_rest_commit_table, .has_body = true},
-    {"DELETE", "namespaces/{namespace}/tables/{table}", nl_rest_serve_drop_table},
-    {"POST", "namespaces/{namespace}/register", nl_rest_serve_register_table, .has_body = true, .is_plain = true},
-    {"POST", "tables/rename", nl_rest_serve_rename_table, .has_body = true},
-    {"POST", "namespaces/{namespace}/tables/{table}/metrics", nl_rest_report_metrics, .has_body = true},
-    {"GET", "namespaces/{namespace}/tables/{table}/credentials", nl_rest_load_credentials},
-    {"POST", "namespaces/{namespace}/tables/{table}/sign", nl_rest_sign, .has_body = true},
-    {"POST", "aws/s3/sign", nl_rest_sign, .has_body = true, .is_hidden = true},
-    {"GET", "namespaces/{namespace}/views", nl_rest_list_views, .is_plain = true},
-    {"POST", "namespaces/{namespace}/views", nl_rest_create_view, .has_body = true, .is_plain = true},
-    {"GET", "namespaces/{namespace}/views/{view}", nl_rest_load_view, .is_plain = true},
-    {"HEAD", "namespaces/{namespace}/views/{view}", nl_rest_view_exists, .is_plain = true},
-    {"POST", "namespaces/{namespace}/views/{view}", nl_rest_replace_view, .has_body = true, .is_plain = true},
-    {"DELETE", "namespaces/{namespace}/views/{view}", nl_rest_drop_view, .is_plain = true},
-    {"POST", "namespaces/{namespace}/register-view", nl_rest_register_view, .has_body = true, .is_plain = true},
-    {"POST", "views/rename", nl_rest_rename_view, .has_body = true, .is_plain = true},
-    {"POST", "transactions/commit", nl_rest_serve_commit_transaction, .has_body = true},
+const nl_rest_api_route nl_rest_api_routes[] = {
+    {"GET", "config", nl_rest_api_get_config, .is_hidden = true, .is_global = true},
+    {"POST", "oauth/tokens", nl_rest_api_get_token, .is_hidden = true, .is_global = true},
+    {"GET", "namespaces", nl_rest_api_list_namespaces},
+    {"POST", "namespaces", nl_rest_api_create_namespace, .has_body = true},
+    {"GET", "namespaces/{namespace}", nl_rest_api_load_namespace},
+    {"HEAD", "namespaces/{namespace}", nl_rest_api_namespace_exists},
+    {"DELETE", "namespaces/{namespace}", nl_rest_api_drop_namespace},
+    {"POST", "namespaces/{namespace}/properties", nl_rest_api_update_namespace, .has_body = true},
+    {"GET", "namespaces/{namespace}/tables", nl_rest_api_list_tables},
+    {"POST", "namespaces/{namespace}/tables", nl_rest_api_create_table, .has_body = true},
+    {"GET", "namespaces/{namespace}/tables/{table}", nl_rest_api_load_table},
+    {"HEAD", "namespaces/{namespace}/tables/{table}", nl_rest_api_table_exists},
+    {"POST", "namespaces/{namespace}/tables/{table}", nl_rest_api_commit_table, .has_body = true},
+    {"DELETE", "namespaces/{namespace}/tables/{table}", nl_rest_api_drop_table},
+    {"POST", "namespaces/{namespace}/register", nl_rest_api_register_table, .has_body = true, .is_plain = true},
+    {"POST", "tables/rename", nl_rest_api_rename_table, .has_body = true},
+    {"POST", "namespaces/{namespace}/tables/{table}/metrics", nl_rest_api_report_metrics, .has_body = true},
+    {"GET", "namespaces/{namespace}/tables/{table}/credentials", nl_rest_api_load_credentials},
+    {"POST", "namespaces/{namespace}/tables/{table}/sign", nl_rest_api_sign, .has_body = true},
+    {"POST", "aws/s3/sign", nl_rest_api_sign, .has_body = true, .is_hidden = true},
+    {"GET", "namespaces/{namespace}/views", nl_rest_api_list_views, .is_plain = true},
+    {"POST", "namespaces/{namespace}/views", nl_rest_api_create_view, .has_body = true, .is_plain = true},
+    {"GET", "namespaces/{namespace}/views/{view}", nl_rest_api_load_view, .is_plain = true},
+    {"HEAD", "namespaces/{namespace}/views/{view}", nl_rest_api_view_exists, .is_plain = true},
+    {"POST", "namespaces/{namespace}/views/{view}", nl_rest_api_replace_view, .has_body = true, .is_plain = true},
+    {"DELETE", "namespaces/{namespace}/views/{view}", nl_rest_api_drop_view, .is_plain = true},
+    {"POST", "namespaces/{namespace}/register-view", nl_rest_api_register_view, .has_body = true, .is_plain = true},
+    {"POST", "views/rename", nl_rest_api_rename_view, .has_body = true, .is_plain = true},
+    {"POST", "transactions/commit", nl_rest_api_commit_transaction, .has_body = true},
 };
-const uint32_t nl_rest_route_count = NL_COUNT(nl_rest_routes);
+const uint32_t nl_rest_api_route_count = NL_COUNT(nl_rest_api_routes);
 
 static int hex_digit(char c)
 {
@@ -45,7 +45,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-static nl_status decode(nl_rest_call *call, nl_str text, nl_str *decoded)
+static nl_status decode(nl_rest_api_call *call, nl_str text, nl_str *decoded)
 {
     char *out = nl_arena_alloc(call->arena, text.length + 1);
     size_t length = 0;
@@ -55,7 +55,7 @@ static nl_status decode(nl_rest_call *call, nl_str text, nl_str *decoded)
         if (c == '%') {
             const int high = i + 2 < text.length ? hex_digit(text.data[i + 1]) : -1;
             const int low = i + 2 < text.length ? hex_digit(text.data[i + 2]) : -1;
-            if (high < 0 || low < 0) return nl_rest_refuse(call, 400, "BadRequestException", "The path has a broken escape: " NL_STR_FMT, NL_STR_ARG(text));
+            if (high < 0 || low < 0) return nl_rest_api_refuse(call, 400, "BadRequestException", "The path has a broken escape: " NL_STR_FMT, NL_STR_ARG(text));
             c = (char)(high * 16 + low);
             i += 2;
         }
@@ -68,7 +68,7 @@ static nl_status decode(nl_rest_call *call, nl_str text, nl_str *decoded)
 #define SEGMENTS_MAX 16u
 
 /* The path's segments after "/v1/", decoded. */
-static nl_status split(nl_rest_call *call, nl_str segments[SEGMENTS_MAX], uint32_t *count)
+static nl_status split(nl_rest_api_call *call, nl_str segments[SEGMENTS_MAX], uint32_t *count)
 {
     static const nl_str version = NL_STR_INIT("/v1/");
     nl_str rest = call->request->path, part;
@@ -88,7 +88,7 @@ static nl_status split(nl_rest_call *call, nl_str segments[SEGMENTS_MAX], uint32
 }
 
 /* "a\x1Fb" to its levels. */
-static void read_namespace(nl_rest_call *call, nl_str text)
+static void read_namespace(nl_rest_api_call *call, nl_str text)
 {
     uint32_t count = 1;
     for (size_t i = 0; i < text.length; i++)
@@ -101,7 +101,7 @@ static void read_namespace(nl_rest_call *call, nl_str text)
     call->identifier.namespace_count = count;
 }
 
-static bool matches(nl_rest_call *call, const char *pattern, const nl_str *segments, uint32_t count, bool is_filled)
+static bool matches(nl_rest_api_call *call, const char *pattern, const nl_str *segments, uint32_t count, bool is_filled)
 {
     nl_str rest = nl_str_from(pattern), part;
     for (uint32_t i = 0; nl_str_next_part(&rest, '/', &part); i++) {
@@ -129,13 +129,13 @@ static bool is_root(nl_str segment)
     return false;
 }
 
-static nl_status no_warehouse(nl_rest_call *call, nl_str name)
+static nl_status no_warehouse(nl_rest_api_call *call, nl_str name)
 {
-    return nl_rest_refuse(call, 404, "NoSuchWarehouseException", "Warehouse does not exist: " NL_STR_FMT, NL_STR_ARG(name));
+    return nl_rest_api_refuse(call, 404, "NoSuchWarehouseException", "Warehouse does not exist: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
 /* Cuts the prefix off the segments and finds its warehouse. */
-static nl_status take_prefix(nl_rest_call *call, const nl_str **segments, uint32_t *count)
+static nl_status take_prefix(nl_rest_api_call *call, const nl_str **segments, uint32_t *count)
 {
     const nl_warehouse_kind kind = call->rest->options.kind;
     bool exists = false;
@@ -150,7 +150,7 @@ static nl_status take_prefix(nl_rest_call *call, const nl_str **segments, uint32
         *segments += taken;
         *count -= taken;
     } else if (kind == NL_WAREHOUSE_TABLE_BUCKET) {
-        return nl_rest_refuse(call, 400, "BadRequestException", "The path names no warehouse: set the catalog's warehouse to the ARN of a table bucket");
+        return nl_rest_api_refuse(call, 400, "BadRequestException", "The path names no warehouse: set the catalog's warehouse to the ARN of a table bucket");
     } else {
         const nl_warehouse *all;
         uint32_t warehouse_count;
@@ -168,7 +168,7 @@ static nl_status take_prefix(nl_rest_call *call, const nl_str **segments, uint32
     return exists ? NULL : no_warehouse(call, prefix);
 }
 
-nl_status nl_rest_find_route(nl_rest_call *call, const nl_rest_route **route, bool *is_wrong_method)
+nl_status nl_rest_api_find_route(nl_rest_api_call *call, const nl_rest_api_route **route, bool *is_wrong_method)
 {
     nl_str all[SEGMENTS_MAX];
     const nl_str *segments = all;
@@ -179,8 +179,8 @@ nl_status nl_rest_find_route(nl_rest_call *call, const nl_rest_route **route, bo
     if (!count) return NULL;
     const bool is_global = nl_str_is(all[0], "config") || nl_str_is(all[0], "oauth");
     if (!is_global) NL_TRY(take_prefix(call, &segments, &count));
-    for (uint32_t i = 0; i < nl_rest_route_count; i++) {
-        const nl_rest_route *row = &nl_rest_routes[i];
+    for (uint32_t i = 0; i < nl_rest_api_route_count; i++) {
+        const nl_rest_api_route *row = &nl_rest_api_routes[i];
         if (row->is_global != is_global || !matches(call, row->path, segments, count, false)) continue;
         *is_wrong_method = true;
         if (!nl_str_is(call->request->method, row->method)) continue;

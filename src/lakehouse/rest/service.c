@@ -5,12 +5,12 @@
 
 typedef struct rest_service {
     nl_service base;
-    nl_rest *rest; /* owned */
+    nl_rest_api *rest; /* owned */
 } rest_service;
 
 static nl_status answer(nl_service *service, nl_request *request, nl_reply *reply)
 {
-    nl_rest_answer(NL_CONTAINER(service, rest_service, base)->rest, request, reply);
+    nl_rest_api_answer(NL_CONTAINER(service, rest_service, base)->rest, request, reply);
     return NULL;
 }
 
@@ -28,7 +28,7 @@ static void fail(nl_service *service, nl_request *request, nl_error *error, nl_r
 static void free_service(nl_service *service)
 {
     rest_service *self = NL_CONTAINER(service, rest_service, base);
-    nl_rest_free(self->rest);
+    nl_rest_api_free(self->rest);
     free(self);
 }
 
@@ -39,7 +39,7 @@ nl_status nl_rest_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, 
     rest_service *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
     made->base.ops = &ops;
-    nl_status status = nl_rest_new(&(nl_rest_options){.tables = tables, .keys = *keys, .kind = NL_WAREHOUSE_PLAIN, .mount = {"", 0}}, &made->rest);
+    nl_status status = nl_rest_api_new(&(nl_rest_api_options){.tables = tables, .keys = *keys, .kind = NL_WAREHOUSE_PLAIN, .mount = {"", 0}}, &made->rest);
     if (status) {
         free(made);
         return status;

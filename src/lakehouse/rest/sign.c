@@ -34,7 +34,7 @@ static bool is_within(const target *parts, nl_str location)
     return parts->path.length == root.length || parts->path.data[root.length] == '/';
 }
 
-static nl_status read_headers(nl_rest_call *call, const json_t *json, nl_str host, nl_property **headers, uint32_t *count)
+static nl_status read_headers(nl_rest_api_call *call, const json_t *json, nl_str host, nl_property **headers, uint32_t *count)
 {
     nl_property *made = NL_NEW_ARRAY(call->arena, nl_property, json_object_size(json) + 1);
     const char *key;
@@ -44,7 +44,7 @@ static nl_status read_headers(nl_rest_call *call, const json_t *json, nl_str hos
     json_object_foreach((json_t *)(uintptr_t)json, key, values)
     {
         const json_t *first = json_array_get(values, 0);
-        if (!json_is_string(first)) return nl_rest_refuse(call, 400, "BadRequestException", "Malformed request: headers holds something that is no list of texts");
+        if (!json_is_string(first)) return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: headers holds something that is no list of texts");
         made[(*count)++] = (nl_property){nl_str_from(key), {json_string_value(first), json_string_length(first)}};
         has_host = has_host || nl_str_is_nocase(nl_str_from(key), "host");
     }
@@ -60,9 +60,9 @@ static nl_str find_header(const nl_property *headers, uint32_t count, const char
     return (nl_str){0};
 }
 
-static void write_answer(nl_rest_call *call, nl_str uri, const nl_property *headers, uint32_t count)
+static void write_answer(nl_rest_api_call *call, nl_str uri, const nl_property *headers, uint32_t count)
 {
-    nl_json_writer json = nl_rest_begin(call);
+    nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "uri");
     nl_json_write_text(&json, uri);
     nl_json_key(&json, "headers");
@@ -74,11 +74,11 @@ static void write_answer(nl_rest_call *call, nl_str uri, const nl_property *head
         nl_json_end(&json, ']');
     }
     nl_json_end(&json, '}');
-    nl_rest_end(call, &json, 200);
+    nl_rest_api_end(call, &json, 200);
     nl_reply_header(call->request, call->reply, "Cache-Control", NL_STR("private"));
 }
 
-nl_status nl_rest_sign(nl_rest_call *call)
+nl_status nl_rest_api_sign(nl_rest_api_call *call)
 {
     nl_str region, uri, method;
     target parts;
@@ -87,20 +87,20 @@ nl_status nl_rest_sign(nl_rest_call *call)
     uint32_t given_count = 0, count;
     const nl_lakehouse_keys *keys = &call->rest->options.keys;
     const json_t *header_json = json_object_get(call->body, "headers");
-    NL_TRY(nl_json_text(call->body, "region", NL_REST_BODY, &region));
-    NL_TRY(nl_json_text(call->body, "uri", NL_REST_BODY, &uri));
-    NL_TRY(nl_json_text(call->body, "method", NL_REST_BODY, &method));
-    NL_TRY(nl_json_object(header_json, NL_REST_BODY, "headers"));
-    if (!split_uri(uri, &parts)) return nl_rest_refuse(call, 400, "BadRequestException", "Invalid uri: " NL_STR_FMT, NL_STR_ARG(uri));
+    NL_TRY(nl_json_text(call->body, "region", NL_REST_API_BODY, &region));
+    NL_TRY(nl_json_text(call->body, "uri", NL_REST_API_BODY, &uri));
+    NL_TRY(nl_json_text(call->body, "method", NL_REST_API_BODY, &method));
+    NL_TRY(nl_json_object(header_json, NL_REST_API_BODY, "headers"));
+    if (!split_uri(uri, &parts)) return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid uri: " NL_STR_FMT, NL_STR_ARG(uri));
     if (call->identifier.name.length) {
         nl_table_entry entry;
         nl_kept_metadata kept;
-        NL_TRY(nl_rest_load(call, &call->identifier, &entry, &kept));
+        NL_TRY(nl_rest_api_load(call, &call->identifier, &entry, &kept));
         const bool is_good = is_within(&parts, kept.metadata->location);
         nl_kept_metadata_release(&kept);
-        if (!is_good) return nl_rest_refuse(call, 403, "ForbiddenException", "Not a file of this table: " NL_STR_FMT, NL_STR_ARG(uri));
+        if (!is_good) return nl_rest_api_refuse(call, 403, "ForbiddenException", "Not a file of this table: " NL_STR_FMT, NL_STR_ARG(uri));
     } else if (keys->is_strict) {
-        return nl_rest_refuse(call, 403, "ForbiddenException", "Ask at the table's own sign endpoint");
+        return nl_rest_api_refuse(call, 403, "ForbiddenException", "Ask at the table's own sign endpoint");
     }
     NL_TRY(read_headers(call, header_json, parts.host, &given, &given_count));
     const nl_str hash = find_header(given, given_count, "x-amz-content-sha256");

@@ -17,7 +17,7 @@ typedef struct s3tables_service {
     nl_tables *tables;      /* borrowed */
     nl_lakehouse_keys keys; /* texts owned by arena */
     nl_arena *arena;        /* owned */
-    nl_rest *rest;          /* owned: /iceberg */
+    nl_rest_api *rest;          /* owned: /iceberg */
 } s3tables_service;
 
 /* ---- Errors ---- */
@@ -332,7 +332,7 @@ static nl_status answer(nl_service *service, nl_request *request, nl_reply *repl
 {
     s3tables_service *self = NL_CONTAINER(service, s3tables_service, base);
     if (nl_str_starts(request->path, NL_STR("/iceberg/"))) {
-        nl_rest_answer(self->rest, request, reply);
+        nl_rest_api_answer(self->rest, request, reply);
         return NULL;
     }
     nl_s3tables_call call = {.tables = self->tables, .keys = &self->keys, .request = request, .reply = reply, .arena = request->arena};
@@ -352,7 +352,7 @@ static void fail(nl_service *service, nl_request *request, nl_error *error, nl_r
 static void free_service(nl_service *service)
 {
     s3tables_service *self = NL_CONTAINER(service, s3tables_service, base);
-    nl_rest_free(self->rest);
+    nl_rest_api_free(self->rest);
     nl_arena_free(self->arena);
     free(self);
 }
@@ -367,7 +367,7 @@ nl_status nl_s3tables_service_new(nl_tables *tables, const nl_lakehouse_keys *ke
     made->tables = tables;
     made->arena = nl_arena_new(NULL);
     made->keys = (nl_lakehouse_keys){nl_arena_str(made->arena, keys->access_key), nl_arena_str(made->arena, keys->secret_key), keys->is_strict};
-    nl_status status = nl_rest_new(&(nl_rest_options){.tables = tables, .keys = *keys, .kind = NL_WAREHOUSE_TABLE_BUCKET, .mount = NL_STR("/iceberg")}, &made->rest);
+    nl_status status = nl_rest_api_new(&(nl_rest_api_options){.tables = tables, .keys = *keys, .kind = NL_WAREHOUSE_TABLE_BUCKET, .mount = NL_STR("/iceberg")}, &made->rest);
     if (status) {
         free_service(&made->base);
         return status;

@@ -13,6 +13,7 @@
 EMBED(nl_page_html, "index.html");
 EMBED(nl_page_css, "dashboard.css");
 EMBED(nl_page_js, "dashboard.js");
+EMBED(nl_page_icon, "icon.svg");
 
 bool nl_dashboard_asset(nl_str path, nl_str *content, const char **content_type)
 {
@@ -22,6 +23,7 @@ bool nl_dashboard_asset(nl_str path, nl_str *content, const char **content_type)
         {"/", nl_page_html_begin, nl_page_html_end, "text/html; charset=utf-8"},
         {"/dashboard.css", nl_page_css_begin, nl_page_css_end, "text/css; charset=utf-8"},
         {"/dashboard.js", nl_page_js_begin, nl_page_js_end, "text/javascript; charset=utf-8"},
+        {"/icon.svg", nl_page_icon_begin, nl_page_icon_end, "image/svg+xml"},
     };
     for (size_t i = 0; i < NL_COUNT(assets); i++) {
         if (!nl_str_is(path, assets[i].path)) continue;

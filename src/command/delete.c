@@ -1,5 +1,6 @@
 /* command/delete.c - DELETE FROM and TRUNCATE TABLE. */
-#include "command/row_level.h"
+#include "command/determinism.h"
+#include "command/file_clusters.h"
 
 #include "exec/source/predicate.h"
 
@@ -41,14 +42,16 @@ static nl_status delete_by_copy(nl_row_level *self, const nl_ast_expr *where, co
     const nl_logical *kept = nl_plan_filter(command, scan, nl_expr_not(command->arena, is_deleted));
     const uint32_t count = self->target.row_type->child_count;
     const uint32_t lineage = nl_row_level_lineage(self);
-    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count + lineage);
-    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + lineage);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, count + lineage + 1);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + lineage + 1);
     for (uint32_t i = 0; i < count; i++) {
         exprs[i] = nl_column_expr(command->arena, &scan->columns[i]);
         names[i] = scan->columns[i].name;
     }
     nl_row_level_add_lineage(self, scan, NULL, exprs + count, names + count);
-    return nl_row_level_replace(self, nl_plan_project(command, kept, exprs, names, count + lineage), files, file_count, conflict_filter);
+    NL_TRY(nl_row_level_cluster(self, scan, files, file_count, &exprs[count + lineage]));
+    names[count + lineage] = NL_STR("_cluster");
+    return nl_row_level_replace(self, nl_plan_project(command, kept, exprs, names, count + lineage + self->has_clusters), files, file_count, conflict_filter);
 }
 
 static nl_status delete_by_position(nl_row_level *self, const nl_logical *scan, const nl_expr *condition, const nl_predicate *conflict_filter)
@@ -83,6 +86,8 @@ static nl_status delete_rows(nl_row_level *self, const nl_ast_expr *where)
     NL_TRY(nl_row_level_scan(self, false, NULL, 0, &scan));
     if (where) {
         NL_TRY(nl_analyze_condition(&command->context, where, scan->columns, scan->column_count, &condition));
+        NL_TRY(nl_row_level_is_merge_on_read(self, &is_merge_on_read));
+        NL_TRY(nl_check_deterministic(command, condition, is_merge_on_read ? 1 : 2));
         is_exact = !has_subquery(condition);
         if (is_exact) NL_TRY(nl_simplify_expr(&command->context, condition, &condition));
         if (is_exact) NL_TRY(nl_predicate_of_expr(command->arena, condition, scan, &predicate, &is_exact));

@@ -5,6 +5,7 @@
  * rows no clause speaks of; merge-on-read gives only changed rows. A target row that two source rows match is an
  * error, noticed by a set of positions that every matched row is entered in.
  */
+#include "command/determinism.h"
 #include "command/row_level.h"
 
 #include <stdlib.h>
@@ -169,6 +170,13 @@ static bool needs_check(const merge *self)
     return count > 0 && !(count == 1 && only->action == NL_AST_MERGE_DELETE && !only->condition);
 }
 
+/* Without clauses for target rows nothing is rewritten or deleted in either mode: an append, as in Spark. The whole
+ * target still decides which source rows are new. */
+static bool has_only_inserts(const merge *self)
+{
+    return !self->has_matched && !self->has_by_source;
+}
+
 /* ---- target and source ----------------------------------------------------------------------------------------- */
 
 /* The columns of a plan and one more, a constant true that tells joined rows from padded ones. */
@@ -264,6 +272,34 @@ static void make_joined_columns(nl_command *command, const nl_logical *target, c
     join->column_count = count;
 }
 
+static nl_status check_condition(merge *self, const char *name, const nl_expr *condition)
+{
+    const nl_str cond = nl_arena_f(self->base.command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_expr_pretty_str(self->base.command->arena, condition)));
+    if (!nl_is_deterministic(condition)) return NL_RAISE(UNSUPPORTED_MERGE_CONDITION__NON_DETERMINISTIC, NL_P("condName", name), NL_P_STR("cond", cond));
+    if (nl_expr_has(condition, NL_EXPR_SUBQUERY)) return NL_RAISE(UNSUPPORTED_MERGE_CONDITION__SUBQUERY, NL_P("condName", name), NL_P_STR("cond", cond));
+    if (nl_expr_has(condition, NL_EXPR_AGGREGATE)) return NL_RAISE(UNSUPPORTED_MERGE_CONDITION__AGGREGATE, NL_P("condName", name), NL_P_STR("cond", cond));
+    return NULL;
+}
+
+/* Copy-on-write evaluates the source twice, to find the files and to rewrite them: it must be the same rows. */
+static nl_status check_source(merge *self, const merge_plan *plan)
+{
+    nl_arena *arena = self->base.command->arena;
+    const nl_expr *condition = plan->joined->join.condition;
+    const bool is_read_twice = !self->is_merge_on_read && self->has_matched && !self->has_by_source;
+    if (!is_read_twice || nl_is_deterministic_plan(plan->source)) return NULL;
+    nl_list ids = {0};
+    nl_str columns = {0};
+    nl_expr_columns(arena, condition, &ids);
+    for (uint32_t i = 0; i < ids.count; i++)
+        for (uint32_t k = 0; k < plan->target->column_count; k++)
+            if (plan->target->columns[k].id == (nl_column_id)(uintptr_t)ids.items[i])
+                columns = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(columns), columns.length ? ", " : "", NL_STR_ARG(plan->target->columns[k].name));
+    return NL_RAISE(INVALID_NON_DETERMINISTIC_EXPRESSIONS,
+                    NL_P_STR("sqlExprs", nl_arena_f(arena, "\"" NL_STR_FMT "\", \"exists(" NL_STR_FMT ")\"", NL_STR_ARG(nl_expr_pretty_str(arena, condition)),
+                                                    NL_STR_ARG(columns))));
+}
+
 static nl_status join_sides(merge *self, bool is_restricted, const nl_str *files, uint32_t file_count, nl_join_kind kind, merge_plan *plan)
 {
     nl_command *command = self->base.command;
@@ -276,7 +312,9 @@ static nl_status join_sides(merge *self, bool is_restricted, const nl_str *files
     join->join.kind = kind;
     make_joined_columns(command, plan->target, plan->source, join);
     NL_TRY(nl_analyze_condition(&command->context, self->ast->condition, join->columns, join->column_count, &join->join.condition));
+    NL_TRY(check_condition(self, "SEARCH", join->join.condition));
     plan->joined = join;
+    NL_TRY(check_source(self, plan));
     plan->columns = join->columns;
     plan->target_flag = nl_column_expr(command->arena, &join->columns[plan->target->column_count - 1]);
     plan->source_flag = nl_column_expr(command->arena, &join->columns[join->column_count - 1]);
@@ -296,6 +334,18 @@ typedef struct case_list {
     uint32_t count;
 } case_list;
 
+static const char *action_name(nl_ast_merge_action action)
+{
+    switch (action) {
+    case NL_AST_MERGE_DELETE: return "DELETE";
+    case NL_AST_MERGE_UPDATE:
+    case NL_AST_MERGE_UPDATE_STAR: return "UPDATE";
+    case NL_AST_MERGE_INSERT:
+    case NL_AST_MERGE_INSERT_STAR: return "INSERT";
+    }
+    return "";
+}
+
 static nl_status clause_condition(merge *self, const merge_plan *plan, const nl_ast_merge_clause *clause, const nl_expr *applies, const nl_expr **condition)
 {
     nl_command *command = self->base.command;
@@ -303,6 +353,7 @@ static nl_status clause_condition(merge *self, const merge_plan *plan, const nl_
     if (!clause->condition) return NULL;
     const nl_expr *own = NULL;
     NL_TRY(nl_analyze_condition(&command->context, clause->condition, plan->columns, plan->joined->column_count, &own));
+    NL_TRY(check_condition(self, action_name(clause->action), own));
     *condition = nl_expr_and(command->arena, applies, own);
     return NULL;
 }
@@ -385,6 +436,8 @@ static nl_status clause_row(merge *self, const merge_plan *plan, const nl_ast_me
     case NL_AST_MERGE_INSERT:
     case NL_AST_MERGE_INSERT_STAR: NL_TRY(insert_values(self, plan, clause, values)); break;
     }
+    for (uint32_t i = 0; i < plan->target_count && !has_only_inserts(self); i++)
+        NL_TRY(nl_check_deterministic(command, values[i], 1));
     return nl_row_level_store(&self->base, plan->joined, values, plan->current, stored);
 }
 
@@ -499,13 +552,6 @@ static nl_status affected_files(merge *self, const nl_str **files, uint32_t *fil
     if (!self->has_matched) return NULL;
     NL_TRY(join_sides(self, false, NULL, 0, NL_JOIN_INNER, &plan));
     return nl_row_level_affected(&self->base, plan.joined, plan.file, files, file_count);
-}
-
-/* Without clauses for target rows nothing is rewritten or deleted in either mode: an append, as in Spark. The whole
- * target still decides which source rows are new. */
-static bool has_only_inserts(const merge *self)
-{
-    return !self->has_matched && !self->has_by_source;
 }
 
 static nl_status merge_by_copy(merge *self)

@@ -180,6 +180,13 @@ static nl_status need_plan(nl_row_level *self)
     return nl_scan_plan_new(&planning, &self->plan);
 }
 
+nl_status nl_row_level_plan(nl_row_level *self, const nl_scan_plan **plan)
+{
+    NL_TRY(need_plan(self));
+    *plan = self->plan;
+    return NULL;
+}
+
 nl_status nl_row_level_all_files(nl_row_level *self, const nl_str **files, uint32_t *file_count)
 {
     NL_TRY(need_plan(self));
@@ -245,7 +252,7 @@ void nl_row_level_add_lineage(nl_row_level *self, const nl_logical *plan, const 
     exprs[1] = nl_plan_case(command, choice, NL_COUNT(choice), nl_type_bigint());
 }
 
-static nl_write_options options_of(const nl_row_level *self)
+nl_write_options nl_row_level_options(const nl_row_level *self)
 {
     nl_write_options options = nl_write_options_of(self->command, NULL);
     options.verb = nl_str_is(nl_str_from(self->verb), "delete")   ? NL_WRITE_DELETE
@@ -259,8 +266,9 @@ nl_status nl_row_level_replace(nl_row_level *self, const nl_logical *rows, const
     nl_iceberg_sink *sink = NULL;
     nl_written_files written;
     nl_operation operation;
-    nl_write_options options = options_of(self);
+    nl_write_options options = nl_row_level_options(self);
     options.has_lineage = nl_row_level_lineage(self) > 0;
+    options.has_clusters = self->has_clusters;
     start_operation(self, NL_OPERATION_OVERWRITE, conflict_filter, &operation);
     NL_TRY(removed_files(self, files, file_count, &operation.removed_files));
     operation.removed_count = file_count;
@@ -283,7 +291,7 @@ static nl_status run_delta(nl_row_level *self, const nl_logical *rows, nl_iceber
     nl_command *command = self->command;
     const nl_logical *plan = NULL, *optimized = NULL;
     nl_iceberg_sink *made = NULL;
-    nl_write_options options = options_of(self);
+    nl_write_options options = nl_row_level_options(self);
     options.has_lineage = nl_row_level_lineage(self) > 0;
     options.deletes_by_partition = nl_str_is_nocase(nl_table_property(self->target.metadata, "write.delete.granularity", "file"), "partition");
     NL_TRY(nl_iceberg_delta_plan(&command->query, self->target.table, self->target.metadata, self->target.snapshot, &options, rows, &plan, &made));

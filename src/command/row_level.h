@@ -16,6 +16,7 @@ typedef struct nl_row_level {
     const nl_str *qualifier;   /* names that columns of the target answer to */
     uint32_t qualifier_count;
     nl_scan_plan *plan;        /* all files of the snapshot; made on demand */
+    bool has_clusters;         /* rows for nl_row_level_replace end with their cluster (file_clusters.h) */
 } nl_row_level;
 
 NL_MUST_USE nl_status nl_row_level_open(nl_command *command, const char *verb, const nl_ast_name *name, const nl_ast_table_alias *alias, nl_row_level *self);
@@ -37,6 +38,10 @@ void nl_row_level_add_lineage(nl_row_level *self, const nl_logical *plan, const 
 
 /* Distinct _file values of a plan that outputs `column`: sorted paths, in the arena. */
 NL_MUST_USE nl_status nl_row_level_affected(nl_row_level *self, const nl_logical *plan, const nl_expr *file_column, const nl_str **files, uint32_t *file_count);
+/* All files of the snapshot, deletes left out. Borrowed. */
+NL_MUST_USE nl_status nl_row_level_plan(nl_row_level *self, const nl_scan_plan **plan);
+/* What the session says about the files that the statement writes. */
+nl_write_options nl_row_level_options(const nl_row_level *self);
 /* Every data file of the snapshot. */
 NL_MUST_USE nl_status nl_row_level_all_files(nl_row_level *self, const nl_str **files, uint32_t *file_count);
 

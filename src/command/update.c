@@ -1,5 +1,6 @@
 /* command/update.c - UPDATE. */
-#include "command/row_level.h"
+#include "command/determinism.h"
+#include "command/file_clusters.h"
 
 #include "exec/source/predicate.h"
 
@@ -15,7 +16,7 @@ static nl_status make_row(nl_row_level *self, const nl_ast_update *update, const
     nl_arena *arena = self->command->arena;
     row->count = self->target.row_type->child_count;
     row->current = NL_NEW_ARRAY(arena, const nl_expr *, row->count);
-    row->stored = NL_NEW_ARRAY(arena, const nl_expr *, row->count + 2);
+    row->stored = NL_NEW_ARRAY(arena, const nl_expr *, row->count + 3);
     row->names = NL_NEW_ARRAY(arena, nl_str, row->count + 7);
     const nl_expr **values = NL_NEW_ARRAY(arena, const nl_expr *, row->count);
     for (uint32_t i = 0; i < row->count; i++) {
@@ -70,7 +71,10 @@ static nl_status update_by_copy(nl_row_level *self, const nl_ast_update *update,
         if (row.stored[i] != row.current[i]) row.stored[i] = nl_plan_case(command, choice, NL_COUNT(choice), row.stored[i]->type);
     }
     nl_row_level_add_lineage(self, marked, flag, row.stored + row.count, row.names + row.count);
-    return nl_row_level_replace(self, nl_plan_project(command, marked, row.stored, row.names, row.count + nl_row_level_lineage(self)), files, file_count, conflict_filter);
+    const uint32_t count = row.count + nl_row_level_lineage(self);
+    NL_TRY(nl_row_level_cluster(self, marked, files, file_count, &row.stored[count]));
+    row.names[count] = NL_STR("_cluster");
+    return nl_row_level_replace(self, nl_plan_project(command, marked, row.stored, row.names, count + self->has_clusters), files, file_count, conflict_filter);
 }
 
 static nl_status update_by_position(nl_row_level *self, const nl_ast_update *update, const nl_logical *scan, const nl_expr *condition,
@@ -102,9 +106,10 @@ static nl_status update_rows(nl_row_level *self, const nl_ast_update *update)
     bool is_merge_on_read = false;
     NL_TRY(nl_row_level_scan(self, false, NULL, 0, &scan));
     NL_TRY(analyze_where(self, update, scan, &condition));
+    NL_TRY(nl_row_level_is_merge_on_read(self, &is_merge_on_read));
+    NL_TRY(nl_check_deterministic(self->command, condition, is_merge_on_read ? 1 : 2));
     if (condition) NL_TRY(nl_simplify_expr(&self->command->context, condition, &condition));
     NL_TRY(nl_predicate_of_expr(self->command->arena, condition, scan, &predicate, NULL));
-    NL_TRY(nl_row_level_is_merge_on_read(self, &is_merge_on_read));
     return is_merge_on_read ? update_by_position(self, update, scan, condition, predicate) : update_by_copy(self, update, predicate);
 }
 

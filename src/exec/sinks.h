@@ -22,6 +22,7 @@ typedef struct nl_write_options { /* zero: the table's properties, then the defa
     bool keeps_plan_order;         /* the input is sorted: write it in its order */
     bool shares_writers;           /* with ignores_order: one writer per partition all the same, whichever worker brings rows */
     bool deletes_by_partition;     /* delete-granularity=partition */
+    bool has_clusters;             /* unpartitioned: rows end with an INT; those with different ones do not share a file */
     bool has_lineage;              /* v3: behind the table's columns come _row_id and _last_updated_sequence_number, to be kept */
 } nl_write_options;
 
@@ -41,6 +42,8 @@ typedef struct nl_iceberg_sink nl_iceberg_sink;
  * wants as plan nodes (*plan), and makes the sink. metadata: the version written against (retained). */
 NL_MUST_USE nl_status nl_iceberg_append_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_write_options *options,
                                              const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
+/* Does this copy-on-write DELETE or UPDATE of all of a table's columns want rows clustered by the file they come from? */
+NL_MUST_USE nl_status nl_write_clusters_by_file(const nl_table_metadata *metadata, const nl_write_options *options, bool *is_wanted);
 /* Merge-on-read: rows have the schema's columns, then "_operation" INT (1 delete, 2 insert, 3 update = delete and insert), then _file STRING,
  * _pos BIGINT, _spec_id INT, _partition STRUCT of the row to delete (null for inserts). */
 NL_MUST_USE nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,

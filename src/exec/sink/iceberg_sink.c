@@ -57,9 +57,8 @@ static nl_status write_rows(nl_iceberg_sink *self, uint32_t worker, const nl_bat
 {
     if (rows->row_count == 0) return NULL;
     const int64_t rows_before = (int64_t)atomic_fetch_add_explicit(&self->row_count, rows->row_count, memory_order_relaxed);
-    const bool is_shared = rows_before < SHARED_ROWS_MAX;
-    if (self->partitions) return nl_partition_writers_append(self->partitions, worker, rows, is_shared);
-    if (worker == 0 || self->shares_writers || (is_shared && !self->is_ordered)) return write_first(self, rows);
+    if (self->partitions) return nl_partition_writers_append(self->partitions, worker, rows);
+    if (worker == 0 || self->shares_writers || (rows_before < SHARED_ROWS_MAX && !self->is_ordered)) return write_first(self, rows);
     if (!self->workers[worker]) NL_TRY(nl_data_writer_new(&self->target, NULL, &self->workers[worker]));
     return nl_data_writer_append(self->workers[worker], rows);
 }
@@ -186,27 +185,39 @@ nl_status nl_iceberg_sink_run(nl_iceberg_sink *sink, nl_query *query, const nl_l
 
 /* ---- making, finishing ----------------------------------------------------------------------------------------- */
 
-static nl_status make_partitions(nl_iceberg_sink *self, const nl_write_layout *layout)
+static nl_status make_partitions(nl_iceberg_sink *self, const nl_write_options *options, const nl_write_layout *layout)
 {
     const bool is_clustered = layout->order->field_count > 0 || layout->checks_clusters;
+    /* A cluster of files is large: its rows are not worth that workers wait for each other. */
+    const bool is_own = layout->mode == NL_DISTRIBUTE_NONE || options->has_clusters;
     const nl_partition_writing how = {
-        .sharing = is_clustered ? NL_PARTITIONS_CLUSTERED : layout->mode == NL_DISTRIBUTE_NONE ? NL_PARTITIONS_OWN : NL_PARTITIONS_SHARED,
+        .sharing = is_clustered ? NL_PARTITIONS_CLUSTERED : is_own ? NL_PARTITIONS_OWN : NL_PARTITIONS_SHARED,
         .refuses_unclustered = layout->checks_clusters,
-        .cluster_column = NL_NONE,
+        .cluster_column = options->has_clusters ? (int32_t)self->column_count : NL_NONE,
     };
-    return self->target.spec->field_count > 0 ? nl_partition_writers_new(&self->target, &how, &self->partitions) : NULL;
+    return self->target.spec->field_count > 0 || options->has_clusters ? nl_partition_writers_new(&self->target, &how, &self->partitions) : NULL;
 }
 
 /* The plan with the order that the layout asks for. */
-static nl_status order_plan(nl_iceberg_sink *self, const nl_write_layout *layout, const nl_logical *input, const nl_logical **plan)
+static nl_status order_plan(nl_iceberg_sink *self, const nl_write_layout *layout, bool has_clusters, const nl_logical *input, const nl_logical **plan)
 {
+    nl_arena *arena = self->target.query->arena;
     *plan = input;
     if (layout->order->field_count == 0) return NULL;
-    NL_TRY(nl_sort_by_order(self->target.query->arena, self->target.schema, layout->order, input, plan));
+    NL_TRY(nl_sort_by_order(arena, self->target.schema, layout->order, input, plan));
     nl_logical *sort = (nl_logical *)(uintptr_t)*plan; /* made for us */
     self->is_ordered = true;
     sort->sort.parts = layout->mode == NL_DISTRIBUTE_NONE ? NL_SORT_OWN_ROWS : NL_SORT_PART_PER_WORKER;
     sort->sort.partition_count = layout->mode == NL_DISTRIBUTE_HASH ? layout->partition_key_count : 0;
+    if (has_clusters) { /* they are this write's partitions */
+        nl_sort_key *keys = NL_NEW_ARRAY(arena, nl_sort_key, sort->sort.key_count + 1);
+        keys[0] = (nl_sort_key){.expr = nl_column_ref(arena, &input->columns[self->column_count])};
+        memcpy(keys + 1, sort->sort.keys, sort->sort.key_count * sizeof(*keys));
+        sort->sort.keys = keys;
+        sort->sort.key_count++;
+        sort->sort.partition_count = 1;
+        return NULL;
+    }
     /* Partitions that the order only implies cannot be told from its keys: one part, so that none is cut through. */
     self->is_serial = layout->mode == NL_DISTRIBUTE_HASH && layout->partition_key_count == 0 && self->partitions;
     if (self->is_serial) sort->sort.parts = NL_SORT_RANGES;
@@ -217,8 +228,8 @@ static nl_status plan_layout(nl_iceberg_sink *self, const nl_write_options *opti
 {
     nl_write_layout layout;
     NL_TRY(nl_write_layout_choose(self->target.query->arena, self->target.metadata, self->target.spec, options, self->is_delta, &layout));
-    NL_TRY(make_partitions(self, &layout));
-    NL_TRY(order_plan(self, &layout, input, plan));
+    NL_TRY(make_partitions(self, options, &layout));
+    NL_TRY(order_plan(self, &layout, options->has_clusters, input, plan));
     if (options->keeps_plan_order || layout.checks_clusters) self->is_serial = true;
     self->shares_writers = options->shares_writers;
     return NULL;

@@ -116,17 +116,34 @@ static const nl_sort_order *order_of(nl_arena *arena, const nl_partition_spec *s
     return order;
 }
 
-nl_status nl_write_layout_choose(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec, const nl_write_options *options,
-                                 bool is_delta, nl_write_layout *layout)
+static table_shape shape_of(const nl_table_metadata *metadata, const nl_partition_spec *spec, const nl_write_options *options)
 {
-    static const nl_sort_order as_they_come = {0};
     const nl_sort_order *order = nl_table_sort_order(metadata);
-    const table_shape shape = {
+    return (table_shape){
         .metadata = metadata,
         .options = options,
         .is_partitioned = !nl_partition_spec_is_unpartitioned(spec),
         .is_sorted = order && order->field_count > 0,
     };
+}
+
+nl_status nl_write_clusters_by_file(const nl_table_metadata *metadata, const nl_write_options *options, bool *is_wanted)
+{
+    nl_distribution_mode mode;
+    const table_shape shape = shape_of(metadata, nl_table_spec(metadata), options);
+    const bool is_change = options->verb == NL_WRITE_DELETE || options->verb == NL_WRITE_UPDATE;
+    *is_wanted = false;
+    if (!is_change || shape.is_partitioned) return NULL;
+    NL_TRY(choose_mode(&shape, false, &mode));
+    *is_wanted = mode == NL_DISTRIBUTE_HASH || (mode == NL_DISTRIBUTE_RANGE && !shape.is_sorted);
+    return NULL;
+}
+
+nl_status nl_write_layout_choose(nl_arena *arena, const nl_table_metadata *metadata, const nl_partition_spec *spec, const nl_write_options *options,
+                                 bool is_delta, nl_write_layout *layout)
+{
+    static const nl_sort_order as_they_come = {0};
+    const table_shape shape = shape_of(metadata, spec, options);
     const nl_str fanout = options->fanout.length ? options->fanout : nl_table_property(metadata, "write.spark.fanout.enabled", NULL);
     const bool refuses_fanout = fanout.length && !nl_str_is_nocase(fanout, "true");
     *layout = (nl_write_layout){.order = &as_they_come};
@@ -138,6 +155,6 @@ nl_status nl_write_layout_choose(nl_arena *arena, const nl_table_metadata *metad
     NL_TRY(choose_mode(&shape, is_delta, &layout->mode));
     /* Deletes alone need no order: positions are sorted when they are written. */
     if ((is_delta && options->verb == NL_WRITE_DELETE) || (!refuses_fanout && !shape.is_sorted)) return NULL;
-    layout->order = order_of(arena, spec, order, &layout->partition_key_count);
+    layout->order = order_of(arena, spec, nl_table_sort_order(metadata), &layout->partition_key_count);
     return NULL;
 }

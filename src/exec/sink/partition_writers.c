@@ -11,6 +11,7 @@
 #define LATE_PARTS       (1u << LATE_PARTS_BITS)
 #define LATE_LEVELS      (64 / LATE_PARTS_BITS)
 #define SLOTS_MIN        8u
+#define SHARED_ROWS_MAX  (1u << 16) /* OWN: of a partition, before workers write files of their own */
 #define SLOT_BYTES       (64u << 10) /* an open file needs about this much, and as much again for every few columns */
 #define COLUMNS_PER_SLOT_BYTES 2u
 #define CLOSERS_MAX      16u /* threads that close files: each waits for the disk most of its time */
@@ -22,6 +23,7 @@ typedef struct partition_slot {
     uint64_t hash;
     nl_data_writer *writer; /* NULL: not open */
     bool is_left;           /* CLUSTERED: other partitions' rows have come since */
+    atomic_uint_fast64_t row_count;
     nl_mutex mutex;         /* guards writer */
 } partition_slot;
 
@@ -168,6 +170,7 @@ static nl_status append_to_slot(nl_partition_writers *self, partition_slot *slot
     nl_batch written = *rows;
     nl_status status = NULL;
     written.column_count = self->target->file_type->child_count;
+    atomic_fetch_add_explicit(&slot->row_count, rows->row_count, memory_order_relaxed);
     nl_mutex_lock(&slot->mutex);
     if (!slot->writer) status = nl_data_writer_new(self->target, self->how.cluster_column >= 0 ? NULL : slot->values, &slot->writer);
     if (!status) status = nl_data_writer_append(slot->writer, &written);
@@ -413,31 +416,44 @@ static nl_status check_clusters(nl_partition_writers *self, slot_table *table, c
     return NULL;
 }
 
-static nl_status route(nl_partition_writers *self, slot_table *table, const nl_batch *rows, const nl_vector *keys, nl_arena *arena)
+/* The slot that rows like `row` of the batch go to; NULL: they wait. OWN: few rows of a partition share a file, and so do all
+ * that find no more room. */
+static nl_status choose_slot(nl_partition_writers *self, slot_table *own, const nl_vector *keys, uint32_t row, nl_arena *arena, partition_slot **slot)
+{
+    partition_slot *own_slot = NULL;
+    NL_TRY(find_slot(self, own && is_clustered(self) ? own : &self->shared, keys, row, arena, slot));
+    if (!own || is_clustered(self) || !*slot || atomic_load_explicit(&(*slot)->row_count, memory_order_relaxed) < SHARED_ROWS_MAX) return NULL;
+    NL_TRY(find_slot(self, own, keys, row, arena, &own_slot));
+    if (own_slot) *slot = own_slot;
+    return NULL;
+}
+
+static nl_status route(nl_partition_writers *self, slot_table *own, const nl_batch *rows, const nl_vector *keys, nl_arena *arena)
 {
     routed_rows routed = {0};
     NL_TRY(group_batch(self, rows, keys, arena, &routed));
-    if (is_clustered(self) && self->how.refuses_unclustered) NL_TRY(check_clusters(self, table, keys, rows->row_count, &routed.groups, arena));
+    if (is_clustered(self) && self->how.refuses_unclustered) NL_TRY(check_clusters(self, own, keys, rows->row_count, &routed.groups, arena));
     uint32_t *late = NL_NEW_ARRAY(arena, uint32_t, rows->row_count);
     uint32_t late_count = 0;
     for (uint32_t g = 0; g < routed.groups.group_count; g++) {
         partition_slot *slot = NULL;
-        NL_TRY(find_slot(self, table, keys, routed.groups.first_rows[g], arena, &slot));
+        NL_TRY(choose_slot(self, own, keys, routed.groups.first_rows[g], arena, &slot));
         for (uint32_t i = routed.starts[g]; !slot && i < routed.starts[g + 1]; i++)
             late[late_count++] = routed.ordered[i];
         if (!slot) continue;
-        if (is_clustered(self)) NL_TRY(move_on(self, table, slot));
+        if (is_clustered(self)) NL_TRY(move_on(self, own, slot));
         NL_TRY(append_selected(self, slot, rows, routed.ordered + routed.starts[g], routed.starts[g + 1] - routed.starts[g]));
     }
     return late_count > 0 ? keep_for_later(self, rows, routed.hashes, late, late_count, arena) : NULL;
 }
 
-static nl_status append(nl_partition_writers *self, slot_table *table, const nl_batch *rows)
+/* own: the worker's table; NULL: the shared one is all. */
+static nl_status append(nl_partition_writers *self, slot_table *own, const nl_batch *rows)
 {
     nl_arena *arena = nl_arena_new(self->target->query->memory);
     nl_vector *keys = NL_NEW_ARRAY(arena, nl_vector, self->key_count);
     nl_status status = partition_vectors(self, rows, keys);
-    if (!status) status = route(self, table, rows, keys, arena);
+    if (!status) status = route(self, own, rows, keys, arena);
     for (uint32_t i = 0; i < self->key_count; i++)
         if (keys[i].type) nl_vector_fini(&keys[i]);
     nl_arena_free(arena);
@@ -463,7 +479,7 @@ static nl_status write_spilled(nl_partition_writers *self, const nl_spill *spill
         nl_batch rows = {0};
         NL_TRY(nl_cancel_check(self->target->query->cancel));
         NL_TRY(nl_spill_read(spill, chunk, self->target->query->memory, &rows));
-        nl_status status = append(self, &self->shared, &rows);
+        nl_status status = append(self, NULL, &rows);
         nl_batch_fini(&rows);
         if (status) return status;
     }
@@ -520,10 +536,10 @@ nl_status nl_partition_writers_start(nl_partition_writers *self, uint32_t worker
     return NULL;
 }
 
-nl_status nl_partition_writers_append(nl_partition_writers *self, uint32_t worker, const nl_batch *rows, bool is_shared)
+nl_status nl_partition_writers_append(nl_partition_writers *self, uint32_t worker, const nl_batch *rows)
 {
-    const bool is_own = is_clustered(self) || (self->how.sharing == NL_PARTITIONS_OWN && !is_shared);
-    return append(self, is_own ? &self->own[worker] : &self->shared, rows);
+    const bool has_own = is_clustered(self) || (self->how.sharing == NL_PARTITIONS_OWN && worker > 0);
+    return append(self, has_own ? &self->own[worker] : NULL, rows);
 }
 
 nl_status nl_partition_writers_finish_worker(nl_partition_writers *self, uint32_t worker)

@@ -8,7 +8,7 @@
 
 typedef enum nl_partition_sharing {
     NL_PARTITIONS_SHARED,    /* one writer per partition, whichever worker brings its rows (Spark's hash distribution) */
-    NL_PARTITIONS_OWN,       /* each worker has its own, once there are many rows (no distribution) */
+    NL_PARTITIONS_OWN,       /* each worker has its own, once a partition has many rows (no distribution) */
     NL_PARTITIONS_CLUSTERED  /* a worker brings one partition after the other: it has one writer open */
 } nl_partition_sharing;
 
@@ -22,8 +22,8 @@ typedef struct nl_partition_writers nl_partition_writers;
 /* target: borrowed, for as long as the writers live. */
 NL_MUST_USE nl_status nl_partition_writers_new(nl_write_target *target, const nl_partition_writing *how, nl_partition_writers **writers);
 NL_MUST_USE nl_status nl_partition_writers_start(nl_partition_writers *writers, uint32_t worker_count);
-/* rows: compacted, the columns of the target's file type first. is_shared: OWN: these rows are among the first few. */
-NL_MUST_USE nl_status nl_partition_writers_append(nl_partition_writers *writers, uint32_t worker, const nl_batch *rows, bool is_shared);
+/* rows: compacted, the columns of the target's file type first. */
+NL_MUST_USE nl_status nl_partition_writers_append(nl_partition_writers *writers, uint32_t worker, const nl_batch *rows);
 /* Closes the files that only this worker writes. One thread per worker. */
 NL_MUST_USE nl_status nl_partition_writers_finish_worker(nl_partition_writers *writers, uint32_t worker);
 /* Writes what waits on disk and closes all files. */

@@ -26,11 +26,11 @@ static nl_status read_text_array(nl_arena *arena, const json_t *array, const cha
     return nl_arena_check(arena);
 }
 
-nl_status nl_rest_config_read(nl_arena *arena, const json_t *json, nl_rest_config *config)
+nl_status nl_remote_config_read(nl_arena *arena, const json_t *json, nl_remote_config *config)
 {
     const json_t *endpoints = NULL;
     nl_str lifetime = {0};
-    *config = (nl_rest_config){0};
+    *config = (nl_remote_config){0};
     NL_TRY(nl_json_object(json, WHERE, "config"));
     NL_TRY(read_properties(arena, json, "defaults", &config->defaults, &config->default_count));
     NL_TRY(read_properties(arena, json, "overrides", &config->overrides, &config->override_count));
@@ -40,7 +40,7 @@ nl_status nl_rest_config_read(nl_arena *arena, const json_t *json, nl_rest_confi
     return endpoints ? read_text_array(arena, endpoints, "endpoints", &config->endpoints, &config->endpoint_count) : NULL;
 }
 
-nl_status nl_rest_credentials_read(nl_arena *arena, const json_t *json, const nl_rest_credential **credentials, uint32_t *credential_count)
+nl_status nl_remote_credentials_read(nl_arena *arena, const json_t *json, const nl_remote_credential **credentials, uint32_t *credential_count)
 {
     const json_t *array = NULL;
     *credentials = NULL;
@@ -48,7 +48,7 @@ nl_status nl_rest_credentials_read(nl_arena *arena, const json_t *json, const nl
     NL_TRY(nl_json_object(json, WHERE, "credentials"));
     NL_TRY(nl_json_optional_array(json, "storage-credentials", WHERE, &array));
     const size_t size = json_array_size(array);
-    nl_rest_credential *made = NL_NEW_ARRAY(arena, nl_rest_credential, size + 1);
+    nl_remote_credential *made = NL_NEW_ARRAY(arena, nl_remote_credential, size + 1);
     for (size_t i = 0; i < size; i++) {
         const json_t *item = json_array_get(array, i);
         NL_TRY(nl_json_object(item, WHERE, "storage-credentials"));
@@ -71,16 +71,16 @@ static nl_status read_metadata(nl_arena *arena, const json_t *json, nl_memory *m
     return nl_table_metadata_from_json(object, nl_arena_str(arena, location), memory, metadata);
 }
 
-nl_status nl_rest_table_read(nl_arena *arena, const json_t *json, nl_memory *memory, nl_rest_table *table)
+nl_status nl_remote_table_read(nl_arena *arena, const json_t *json, nl_memory *memory, nl_remote_table *table)
 {
-    *table = (nl_rest_table){0};
+    *table = (nl_remote_table){0};
     NL_TRY(nl_json_object(json, WHERE, "table"));
     NL_TRY(read_properties(arena, json, "config", &table->config, &table->config_count));
-    NL_TRY(nl_rest_credentials_read(arena, json, &table->credentials, &table->credential_count));
+    NL_TRY(nl_remote_credentials_read(arena, json, &table->credentials, &table->credential_count));
     return read_metadata(arena, json, memory, &table->metadata);
 }
 
-nl_status nl_rest_committed_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_table_metadata **metadata)
+nl_status nl_remote_committed_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_table_metadata **metadata)
 {
     nl_str location = {0};
     NL_TRY(nl_json_object(json, WHERE, "commit"));
@@ -88,7 +88,7 @@ nl_status nl_rest_committed_read(nl_arena *arena, const json_t *json, nl_memory 
     return read_metadata(arena, json, memory, metadata);
 }
 
-nl_status nl_rest_view_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_view_metadata **view)
+nl_status nl_remote_view_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_view_metadata **view)
 {
     nl_str location = {0};
     NL_TRY(nl_json_object(json, WHERE, "view"));
@@ -114,7 +114,7 @@ static nl_status read_identifier(nl_arena *arena, const json_t *json, bool is_na
     return NULL;
 }
 
-nl_status nl_rest_page_read(nl_arena *arena, const json_t *json, bool is_namespaces, nl_list *items, nl_str *next_page)
+nl_status nl_remote_page_read(nl_arena *arena, const json_t *json, bool is_namespaces, nl_list *items, nl_str *next_page)
 {
     const json_t *array = NULL;
     nl_str token = {0};
@@ -130,15 +130,15 @@ nl_status nl_rest_page_read(nl_arena *arena, const json_t *json, bool is_namespa
     return nl_arena_check(arena);
 }
 
-nl_status nl_rest_namespace_read(nl_arena *arena, const json_t *json, const nl_property **properties, uint32_t *property_count)
+nl_status nl_remote_namespace_read(nl_arena *arena, const json_t *json, const nl_property **properties, uint32_t *property_count)
 {
     NL_TRY(nl_json_object(json, WHERE, "namespace"));
     return read_properties(arena, json, "properties", properties, property_count);
 }
 
-nl_status nl_rest_token_read(nl_arena *arena, const json_t *json, nl_rest_token *token)
+nl_status nl_remote_token_read(nl_arena *arena, const json_t *json, nl_remote_token *token)
 {
-    *token = (nl_rest_token){.expires_in_seconds = NL_NONE};
+    *token = (nl_remote_token){.expires_in_seconds = NL_NONE};
     NL_TRY(nl_json_object(json, WHERE, "token"));
     NL_TRY(nl_json_text(json, "access_token", WHERE, &token->access_token));
     NL_TRY(nl_json_optional_text(json, "refresh_token", WHERE, &token->refresh_token));
@@ -200,9 +200,9 @@ static nl_str printable(nl_arena *arena, nl_str body)
     return nl_str_trim((nl_str){text, length});
 }
 
-void nl_rest_error_read(nl_arena *arena, nl_str body, nl_rest_error *error)
+void nl_remote_error_read(nl_arena *arena, nl_str body, nl_remote_error *error)
 {
-    *error = (nl_rest_error){0};
+    *error = (nl_remote_error){0};
     json_t *json = body.length ? json_loadb(body.data, body.length, 0, NULL) : NULL;
     const json_t *inner = json_object_get(json, "error");
     if (json_is_object(inner)) {
@@ -220,7 +220,7 @@ void nl_rest_error_read(nl_arena *arena, nl_str body, nl_rest_error *error)
     json_decref(json);
 }
 
-static nl_status not_authorized(const nl_rest_error *error, const nl_rest_subject *subject)
+static nl_status not_authorized(const nl_remote_error *error, const nl_remote_subject *subject)
 {
     return NL_RAISE_TEXT(NILAS_NOT_AUTHORIZED,
                          "Not authorized: " NL_STR_FMT ". The catalog " NL_STR_FMT " was asked with authentication %s; set spark.sql.catalog." NL_STR_FMT
@@ -228,42 +228,42 @@ static nl_status not_authorized(const nl_rest_error *error, const nl_rest_subjec
                          NL_STR_ARG(error->message), NL_STR_ARG(subject->catalog), subject->authentication ? subject->authentication : "none", NL_STR_ARG(subject->catalog));
 }
 
-static nl_status not_found(const nl_rest_error *error, const nl_rest_subject *subject)
+static nl_status not_found(const nl_remote_error *error, const nl_remote_subject *subject)
 {
     const bool is_namespace = nl_str_is(error->type, "NoSuchNamespaceException");
     switch (subject->kind) {
-    case NL_REST_NAMESPACE: return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", subject->quoted));
-    case NL_REST_TABLE:
-    case NL_REST_VIEW:
-    case NL_REST_COMMIT:
-        if (is_namespace && subject->kind == NL_REST_COMMIT) break;
+    case NL_REMOTE_NAMESPACE: return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", subject->quoted));
+    case NL_REMOTE_TABLE:
+    case NL_REMOTE_VIEW:
+    case NL_REMOTE_COMMIT:
+        if (is_namespace && subject->kind == NL_REMOTE_COMMIT) break;
         return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", subject->quoted));
-    case NL_REST_NEW_TABLE:
-    case NL_REST_NEW_VIEW: break;
-    case NL_REST_SERVICE:
+    case NL_REMOTE_NEW_TABLE:
+    case NL_REMOTE_NEW_VIEW: break;
+    case NL_REMOTE_SERVICE:
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The REST catalog " NL_STR_FMT " does not know what it was asked for (HTTP 404): " NL_STR_FMT
                              ". Check uri and warehouse.", NL_STR_ARG(subject->catalog), NL_STR_ARG(error->message));
     }
     return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, NL_STR_FMT, NL_STR_ARG(error->message));
 }
 
-static nl_status conflict(const nl_rest_error *error, const nl_rest_subject *subject)
+static nl_status conflict(const nl_remote_error *error, const nl_remote_subject *subject)
 {
     switch (subject->kind) {
-    case NL_REST_NAMESPACE:
+    case NL_REMOTE_NAMESPACE:
         if (nl_str_is(error->type, "NamespaceNotEmptyException")) break;
         return NL_RAISE(SCHEMA_ALREADY_EXISTS, NL_P_STR("schemaName", subject->quoted));
-    case NL_REST_NEW_VIEW:
-    case NL_REST_NEW_TABLE: return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", subject->quoted));
-    case NL_REST_TABLE:
-    case NL_REST_COMMIT:
-    case NL_REST_VIEW:
-    case NL_REST_SERVICE: return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Commit failed: " NL_STR_FMT, NL_STR_ARG(error->message));
+    case NL_REMOTE_NEW_VIEW:
+    case NL_REMOTE_NEW_TABLE: return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", subject->quoted));
+    case NL_REMOTE_TABLE:
+    case NL_REMOTE_COMMIT:
+    case NL_REMOTE_VIEW:
+    case NL_REMOTE_SERVICE: return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Commit failed: " NL_STR_FMT, NL_STR_ARG(error->message));
     }
     return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, NL_STR_FMT, NL_STR_ARG(error->message));
 }
 
-static nl_status bad_request(const nl_rest_error *error)
+static nl_status bad_request(const nl_remote_error *error)
 {
     if (nl_str_is(error->type, "NamespaceNotEmptyException")) return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, NL_STR_FMT, NL_STR_ARG(error->message));
     if (nl_str_is(error->type, "ValidationException")) return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, NL_STR_FMT, NL_STR_ARG(error->message));
@@ -272,9 +272,9 @@ static nl_status bad_request(const nl_rest_error *error)
 }
 
 /* A commit that the server could not answer properly may have been done. */
-static nl_status server_failure(const nl_rest_answer *answer, const nl_rest_error *error, const nl_rest_subject *subject)
+static nl_status server_failure(const nl_remote_answer *answer, const nl_remote_error *error, const nl_remote_subject *subject)
 {
-    if (subject->kind == NL_REST_COMMIT)
+    if (subject->kind == NL_REMOTE_COMMIT)
         return NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: the REST catalog answered HTTP %d: " NL_STR_FMT, answer->status,
                              NL_STR_ARG(error->message));
     if (answer->status == 500)
@@ -283,7 +283,7 @@ static nl_status server_failure(const nl_rest_answer *answer, const nl_rest_erro
     return NL_RAISE_TEXT(NILAS_SERVICE_UNAVAILABLE, "Service unavailable (HTTP %d): " NL_STR_FMT, answer->status, NL_STR_ARG(error->message));
 }
 
-static nl_status failure_of(const nl_rest_answer *answer, const nl_rest_error *error, const nl_rest_subject *subject)
+static nl_status failure_of(const nl_remote_answer *answer, const nl_remote_error *error, const nl_remote_subject *subject)
 {
     switch (answer->status) {
     case 400: return bad_request(error);
@@ -298,7 +298,7 @@ static nl_status failure_of(const nl_rest_answer *answer, const nl_rest_error *e
                                    NL_STR_ARG(error->message));
     case 409: return conflict(error, subject);
     case 429:
-        if (subject->kind == NL_REST_COMMIT) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Commit failed: too many requests: " NL_STR_FMT, NL_STR_ARG(error->message));
+        if (subject->kind == NL_REMOTE_COMMIT) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Commit failed: too many requests: " NL_STR_FMT, NL_STR_ARG(error->message));
         return NL_RAISE_TEXT(NILAS_SERVICE_UNAVAILABLE, "Too many requests for the REST catalog " NL_STR_FMT ": " NL_STR_FMT, NL_STR_ARG(subject->catalog),
                              NL_STR_ARG(error->message));
     default: break;
@@ -307,11 +307,11 @@ static nl_status failure_of(const nl_rest_answer *answer, const nl_rest_error *e
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Unable to process (HTTP %d): " NL_STR_FMT, answer->status, NL_STR_ARG(error->message));
 }
 
-nl_status nl_rest_failure(const nl_rest_answer *answer, const nl_rest_subject *subject)
+nl_status nl_remote_failure(const nl_remote_answer *answer, const nl_remote_subject *subject)
 {
     nl_arena *arena = nl_arena_new(NULL);
-    nl_rest_error error;
-    nl_rest_error_read(arena, answer->body, &error);
+    nl_remote_error error;
+    nl_remote_error_read(arena, answer->body, &error);
     nl_status status = failure_of(answer, &error, subject);
     nl_arena_free(arena);
     return status;

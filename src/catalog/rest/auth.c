@@ -22,7 +22,7 @@
 
 typedef enum auth_kind { AUTH_NONE, AUTH_BASIC, AUTH_OAUTH2 } auth_kind;
 
-struct nl_rest_auth {
+struct nl_remote_auth {
     auth_kind kind;
     bool is_signed;
     nl_arena *arena; /* owned: everything below that is text */
@@ -45,20 +45,20 @@ struct nl_rest_auth {
     atomic_int references;
 };
 
-static nl_str find_property(const nl_rest_auth_options *options, const char *key)
+static nl_str find_property(const nl_remote_auth_options *options, const char *key)
 {
     for (uint32_t i = 0; i < options->property_count; i++)
         if (nl_str_is(options->properties[i].key, key)) return options->properties[i].value;
     return (nl_str){0};
 }
 
-static nl_str text_property(nl_arena *arena, const nl_rest_auth_options *options, const char *key, const char *fallback)
+static nl_str text_property(nl_arena *arena, const nl_remote_auth_options *options, const char *key, const char *fallback)
 {
     const nl_str value = find_property(options, key);
     return nl_arena_str(arena, value.data ? value : nl_str_from(fallback));
 }
 
-static bool bool_property(const nl_rest_auth_options *options, const char *key, bool fallback)
+static bool bool_property(const nl_remote_auth_options *options, const char *key, bool fallback)
 {
     const nl_str value = find_property(options, key);
     return value.data ? nl_str_is_nocase(value, "true") : fallback;
@@ -95,7 +95,7 @@ static const struct {
     {"sigv4", "org.apache.iceberg.aws.RESTSigV4AuthManager", AUTH_OAUTH2, true},
 };
 
-static nl_status choose_kind(nl_rest_auth *auth, const nl_rest_auth_options *options, const char *key)
+static nl_status choose_kind(nl_remote_auth *auth, const nl_remote_auth_options *options, const char *key)
 {
     const nl_str wanted = find_property(options, key);
     for (uint32_t i = 0; i < NL_COUNT(kinds); i++) {
@@ -108,7 +108,7 @@ static nl_status choose_kind(nl_rest_auth *auth, const nl_rest_auth_options *opt
                          NL_STR_ARG(options->catalog), key, NL_STR_ARG(wanted));
 }
 
-static nl_status set_kind(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static nl_status set_kind(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     const bool has_oauth2 = find_property(options, "token").length || find_property(options, "credential").length;
     auth->kind = has_oauth2 ? AUTH_OAUTH2 : AUTH_NONE;
@@ -119,7 +119,7 @@ static nl_status set_kind(nl_rest_auth *auth, const nl_rest_auth_options *option
     return NULL;
 }
 
-static nl_status set_basic(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static nl_status set_basic(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     const nl_str user = find_property(options, "rest.auth.basic.username"), password = find_property(options, "rest.auth.basic.password");
     if (!user.data || !password.data)
@@ -131,7 +131,7 @@ static nl_status set_basic(nl_rest_auth *auth, const nl_rest_auth_options *optio
     return NULL;
 }
 
-static void set_token(nl_rest_auth *auth, nl_str token, int64_t life_ms)
+static void set_token(nl_remote_auth *auth, nl_str token, int64_t life_ms)
 {
     char *copy = strndup(token.data, token.length);
     int64_t refresh_micros = NL_NONE;
@@ -151,7 +151,7 @@ static int64_t life_of_jwt(nl_str token)
     return NL_MAX(expiry_seconds * 1000 - nl_now_micros() / MICROS_PER_MS, 1);
 }
 
-static nl_status set_oauth2(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static nl_status set_oauth2(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     nl_arena *arena = auth->arena;
     const nl_str credential = find_property(options, "credential"), server = find_property(options, "oauth2-server-uri");
@@ -178,7 +178,7 @@ static nl_status set_oauth2(nl_rest_auth *auth, const nl_rest_auth_options *opti
     return NULL;
 }
 
-static nl_status set_signing(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static nl_status set_signing(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     nl_arena *arena = auth->arena;
     nl_aws_profile profile = {0};
@@ -195,7 +195,7 @@ static nl_status set_signing(nl_rest_auth *auth, const nl_rest_auth_options *opt
     return nl_credential_source_new(options->properties, options->property_count, "rest", options->memory, &auth->source);
 }
 
-static void collect_secrets(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static void collect_secrets(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     nl_str *secrets = NL_NEW_ARRAY(auth->arena, nl_str, (size_t)options->property_count + 3);
     for (uint32_t i = 0; i < options->property_count; i++)
@@ -206,7 +206,7 @@ static void collect_secrets(nl_rest_auth *auth, const nl_rest_auth_options *opti
     auth->secrets = secrets;
 }
 
-static void copy_headers(nl_rest_auth *auth, const nl_rest_auth_options *options)
+static void copy_headers(nl_remote_auth *auth, const nl_remote_auth_options *options)
 {
     static const nl_str prefix = NL_STR_INIT("header.");
     nl_property *headers = NL_NEW_ARRAY(auth->arena, nl_property, (size_t)options->property_count + 1);
@@ -218,9 +218,9 @@ static void copy_headers(nl_rest_auth *auth, const nl_rest_auth_options *options
     auth->headers = headers;
 }
 
-nl_status nl_rest_auth_new(const nl_rest_auth_options *options, nl_rest_auth **auth)
+nl_status nl_remote_auth_new(const nl_remote_auth_options *options, nl_remote_auth **auth)
 {
-    nl_rest_auth *made = calloc(1, sizeof(*made));
+    nl_remote_auth *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P_INT("receivedBytes", 0));
     made->arena = nl_arena_new(options->memory);
     made->http = nl_http_client_retain(options->http);
@@ -236,20 +236,20 @@ nl_status nl_rest_auth_new(const nl_rest_auth_options *options, nl_rest_auth **a
     collect_secrets(made, options);
     if (!status) status = nl_arena_check(made->arena);
     if (status) {
-        nl_rest_auth_release(made);
+        nl_remote_auth_release(made);
         return status;
     }
     *auth = made;
     return NULL;
 }
 
-nl_rest_auth *nl_rest_auth_retain(nl_rest_auth *auth)
+nl_remote_auth *nl_remote_auth_retain(nl_remote_auth *auth)
 {
     atomic_fetch_add_explicit(&auth->references, 1, memory_order_relaxed);
     return auth;
 }
 
-void nl_rest_auth_release(nl_rest_auth *auth)
+void nl_remote_auth_release(nl_remote_auth *auth)
 {
     if (!auth || atomic_fetch_sub_explicit(&auth->references, 1, memory_order_acq_rel) != 1) return;
     if (auth->source) nl_credential_source_release(auth->source);
@@ -260,7 +260,7 @@ void nl_rest_auth_release(nl_rest_auth *auth)
     free(auth);
 }
 
-const char *nl_rest_auth_kind(const nl_rest_auth *auth)
+const char *nl_remote_auth_kind(const nl_remote_auth *auth)
 {
     static const char *const names[] = {[AUTH_NONE] = "none", [AUTH_BASIC] = "basic", [AUTH_OAUTH2] = "oauth2"};
     return auth->is_signed ? "sigv4" : names[auth->kind];
@@ -276,7 +276,7 @@ static void add_field(nl_arena *arena, nl_builder *form, const char *name, nl_st
 }
 
 /* Asks the token server with the form given; bearer: a token that vouches for the exchange, or empty. */
-static nl_status request_token(nl_rest_auth *auth, nl_arena *arena, nl_str form, nl_str bearer)
+static nl_status request_token(nl_remote_auth *auth, nl_arena *arena, nl_str form, nl_str bearer)
 {
     nl_property *headers = NL_NEW_ARRAY(arena, nl_property, (size_t)auth->header_count + 3);
     uint32_t count = 0;
@@ -293,31 +293,31 @@ static nl_status request_token(nl_rest_auth *auth, nl_arena *arena, nl_str form,
     const int32_t code = response.status;
     nl_http_response_fini(&response);
     if (code < 200 || code > 299) {
-        nl_rest_error error;
-        nl_rest_error_read(arena, nl_rest_auth_redact(auth, arena, body), &error);
+        nl_remote_error error;
+        nl_remote_error_read(arena, nl_remote_auth_redact(auth, arena, body), &error);
         if (code >= 500) return NL_RAISE_TEXT(NILAS_SERVICE_UNAVAILABLE, "The token server answered HTTP %d: " NL_STR_FMT, code, NL_STR_ARG(error.message));
         return NL_RAISE_TEXT(NILAS_NOT_AUTHORIZED, "Not authorized: " NL_STR_FMT ": the token server gives catalog " NL_STR_FMT
                              " no token. Check spark.sql.catalog." NL_STR_FMT ".credential (id:secret), .scope and .oauth2-server-uri.",
                              NL_STR_ARG(error.message), NL_STR_ARG(auth->catalog), NL_STR_ARG(auth->catalog));
     }
     const json_t *json;
-    nl_rest_token token;
+    nl_remote_token token;
     NL_TRY(nl_json_parse(arena, body, NL_STR("the token server's answer"), &json));
-    NL_TRY(nl_rest_token_read(arena, json, &token));
+    NL_TRY(nl_remote_token_read(arena, json, &token));
     int64_t life_ms = life_of_jwt(token.access_token);
     if (token.expires_in_seconds > 0 && token.expires_in_seconds < INT64_MAX / 1000000000) life_ms = token.expires_in_seconds * 1000;
     set_token(auth, token.access_token, life_ms != NL_NONE ? life_ms : auth->expires_ms_default);
     return NULL;
 }
 
-static void add_common(nl_rest_auth *auth, nl_arena *arena, nl_builder *form)
+static void add_common(nl_remote_auth *auth, nl_arena *arena, nl_builder *form)
 {
     add_field(arena, form, "scope", auth->scope);
     add_field(arena, form, "audience", auth->audience);
     add_field(arena, form, "resource", auth->resource);
 }
 
-static nl_status fetch_token(nl_rest_auth *auth, nl_arena *arena)
+static nl_status fetch_token(nl_remote_auth *auth, nl_arena *arena)
 {
     nl_builder form;
     nl_builder_init(&form, TOKEN_BODY_MAX);
@@ -330,7 +330,7 @@ static nl_status fetch_token(nl_rest_auth *auth, nl_arena *arena)
     return status;
 }
 
-static nl_status exchange_token(nl_rest_auth *auth, nl_arena *arena, nl_str token)
+static nl_status exchange_token(nl_remote_auth *auth, nl_arena *arena, nl_str token)
 {
     nl_builder form;
     nl_builder_init(&form, TOKEN_BODY_MAX);
@@ -343,7 +343,7 @@ static nl_status exchange_token(nl_rest_auth *auth, nl_arena *arena, nl_str toke
     return status;
 }
 
-static nl_str current_token(nl_rest_auth *auth, nl_arena *arena, bool *is_due)
+static nl_str current_token(nl_remote_auth *auth, nl_arena *arena, bool *is_due)
 {
     nl_mutex_lock(&auth->mutex);
     const nl_str token = auth->token ? nl_arena_str(arena, nl_str_from(auth->token)) : (nl_str){0};
@@ -352,7 +352,7 @@ static nl_str current_token(nl_rest_auth *auth, nl_arena *arena, bool *is_due)
     return token;
 }
 
-static void put_off(nl_rest_auth *auth)
+static void put_off(nl_remote_auth *auth)
 {
     nl_mutex_lock(&auth->mutex);
     auth->refresh_micros = nl_now_micros() + (int64_t)AGAIN_MS * MICROS_PER_MS;
@@ -360,7 +360,7 @@ static void put_off(nl_rest_auth *auth)
 }
 
 /* A token that is near its end is exchanged, or asked for anew. Should neither work, it is used as long as it lasts. */
-static nl_status bearer_token(nl_rest_auth *auth, nl_arena *arena, nl_str *token)
+static nl_status bearer_token(nl_remote_auth *auth, nl_arena *arena, nl_str *token)
 {
     bool is_due = false;
     const bool has_credential = nl_secret_text(&auth->client_secret).length > 0;
@@ -387,7 +387,7 @@ static nl_status bearer_token(nl_rest_auth *auth, nl_arena *arena, nl_str *token
     return NULL;
 }
 
-bool nl_rest_auth_reject(nl_rest_auth *auth, const nl_rest_ticket *ticket)
+bool nl_remote_auth_reject(nl_remote_auth *auth, const nl_remote_ticket *ticket)
 {
     if (auth->kind != AUTH_OAUTH2 || !ticket->token.length || !nl_secret_text(&auth->client_secret).length) return false;
     nl_mutex_lock(&auth->mutex);
@@ -434,9 +434,9 @@ static nl_status sign_request(void *argument, const nl_http_request *request, nl
                          header_count);
 }
 
-nl_status nl_rest_auth_ticket(nl_rest_auth *auth, nl_str table_token, nl_arena *arena, nl_rest_ticket *ticket)
+nl_status nl_remote_auth_ticket(nl_remote_auth *auth, nl_str table_token, nl_arena *arena, nl_remote_ticket *ticket)
 {
-    *ticket = (nl_rest_ticket){0};
+    *ticket = (nl_remote_ticket){0};
     if (table_token.length) {
         ticket->headers[ticket->header_count++] = (nl_property){NL_STR("Authorization"), nl_arena_f(arena, "Bearer " NL_STR_FMT, NL_STR_ARG(table_token))};
     } else if (auth->kind == AUTH_BASIC) {
@@ -472,9 +472,9 @@ static nl_str replace(nl_arena *arena, nl_str text, nl_str secret)
     return replaced;
 }
 
-nl_str nl_rest_auth_redact(const nl_rest_auth *auth, nl_arena *arena, nl_str text)
+nl_str nl_remote_auth_redact(const nl_remote_auth *auth, nl_arena *arena, nl_str text)
 {
-    nl_rest_auth *self = NL_UNCONST(auth);
+    nl_remote_auth *self = NL_UNCONST(auth);
     bool is_due;
     for (uint32_t i = 0; i < auth->secret_count; i++)
         text = replace(arena, text, auth->secrets[i]);

@@ -8,9 +8,9 @@
 
 static void rest_free(nl_catalog *base)
 {
-    nl_rest_catalog *self = nl_rest_of(base);
-    nl_rest_session_free(self->session);
-    nl_rest_cache_free(self->cache);
+    nl_remote_catalog *self = nl_remote_of(base);
+    nl_remote_session_free(self->session);
+    nl_remote_cache_free(self->cache);
     nl_http_client_release(self->http);
     nl_mutex_fini(&self->mutex);
     free(NL_UNCONST(self->headers));
@@ -19,30 +19,30 @@ static void rest_free(nl_catalog *base)
     free(self);
 }
 
-const nl_catalog_ops nl_rest_ops = {
+const nl_catalog_ops nl_remote_ops = {
     .type = "rest",
     .has_views = true,
     .has_rename = true,
-    .list_namespaces = nl_rest_list_namespaces,
-    .create_namespace = nl_rest_create_namespace,
-    .drop_namespace = nl_rest_drop_namespace,
-    .namespace_properties = nl_rest_namespace_properties,
-    .update_namespace = nl_rest_update_namespace,
-    .list_tables = nl_rest_list_tables,
-    .load_table = nl_rest_load_table,
-    .table_exists = nl_rest_table_exists,
-    .new_table = nl_rest_new_table,
-    .stage_table = nl_rest_stage_table,
-    .drop_table = nl_rest_drop_table,
-    .rename_table = nl_rest_rename_table,
-    .register_table = nl_rest_register_table,
-    .create_table = nl_rest_create_table,
-    .list_views = nl_rest_list_views,
-    .load_view = nl_rest_load_view,
-    .commit_view = nl_rest_commit_view,
-    .drop_view = nl_rest_drop_view,
-    .rename_view = nl_rest_rename_view,
-    .default_location = nl_rest_default_location,
+    .list_namespaces = nl_remote_list_namespaces,
+    .create_namespace = nl_remote_create_namespace,
+    .drop_namespace = nl_remote_drop_namespace,
+    .namespace_properties = nl_remote_namespace_properties,
+    .update_namespace = nl_remote_update_namespace,
+    .list_tables = nl_remote_list_tables,
+    .load_table = nl_remote_load_table,
+    .table_exists = nl_remote_table_exists,
+    .new_table = nl_remote_new_table,
+    .stage_table = nl_remote_stage_table,
+    .drop_table = nl_remote_drop_table,
+    .rename_table = nl_remote_rename_table,
+    .register_table = nl_remote_register_table,
+    .create_table = nl_remote_create_table,
+    .list_views = nl_remote_list_views,
+    .load_view = nl_remote_load_view,
+    .commit_view = nl_remote_commit_view,
+    .drop_view = nl_remote_drop_view,
+    .rename_view = nl_remote_rename_view,
+    .default_location = nl_remote_default_location,
     .free = rest_free,
 };
 
@@ -53,7 +53,7 @@ static nl_status number_property(const nl_catalog *catalog, const char *key, int
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s is no positive number: " NL_STR_FMT, key, NL_STR_ARG(value));
 }
 
-static nl_status make_http(nl_rest_catalog *self)
+static nl_status make_http(nl_remote_catalog *self)
 {
     char proxy[512];
     int64_t connections = 100, port = 0;
@@ -72,7 +72,7 @@ static nl_status make_http(nl_rest_catalog *self)
     return nl_http_client_new(&options, self->base.memory, &self->http);
 }
 
-static nl_status copy_headers(nl_rest_catalog *self)
+static nl_status copy_headers(nl_remote_catalog *self)
 {
     static const nl_str prefix = NL_STR_INIT("header.");
     nl_property *headers = calloc((size_t)self->base.property_count + 2, sizeof(*headers));
@@ -86,7 +86,7 @@ static nl_status copy_headers(nl_rest_catalog *self)
     return NULL;
 }
 
-static nl_status set_uri(nl_rest_catalog *self)
+static nl_status set_uri(nl_remote_catalog *self)
 {
     nl_url url;
     nl_str uri = nl_catalog_property(&self->base, "uri");
@@ -112,13 +112,13 @@ static nl_status check_known(const nl_catalog *catalog)
     return NULL;
 }
 
-nl_status nl_rest_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
+nl_status nl_remote_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
                                nl_catalog **catalog)
 {
-    nl_rest_catalog *self = calloc(1, sizeof(*self));
+    nl_remote_catalog *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P_INT("receivedBytes", 0));
     nl_mutex_init(&self->mutex);
-    nl_status status = nl_catalog_init(&self->base, &nl_rest_ops, name, properties, property_count, environment, memory);
+    nl_status status = nl_catalog_init(&self->base, &nl_remote_ops, name, properties, property_count, environment, memory);
     if (status) {
         free(self);
         return status;
@@ -126,7 +126,7 @@ nl_status nl_rest_catalog_open(nl_str name, const nl_property *properties, uint3
     status = check_known(&self->base);
     if (!status) status = set_uri(self);
     if (!status) status = copy_headers(self);
-    if (!status) status = nl_rest_cache_new(&self->base, &self->cache);
+    if (!status) status = nl_remote_cache_new(&self->base, &self->cache);
     if (!status) status = make_http(self);
     if (status) {
         rest_free(&self->base);

@@ -1,10 +1,10 @@
 /* catalog/rest/namespaces.c - namespaces of a REST catalog. */
 #include "catalog/rest/rest_private.h"
 
-static nl_rest_subject subject_of(nl_arena *arena, const nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count)
+static nl_remote_subject subject_of(nl_arena *arena, const nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count)
 {
     const nl_identifier identifier = {.namespace_parts = parts, .namespace_count = part_count};
-    return nl_rest_subject_of(arena, catalog, session, NL_REST_NAMESPACE, &identifier);
+    return nl_remote_subject_of(arena, catalog, session, NL_REMOTE_NAMESPACE, &identifier);
 }
 
 /* Listing what is not there is Iceberg's own error, as with every other catalog. */
@@ -15,40 +15,40 @@ static nl_status as_missing(nl_status status, const nl_str *parts, uint32_t part
     return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(parts[part_count - 1]));
 }
 
-nl_status nl_rest_list_namespaces(nl_catalog *self, const nl_str *parent, uint32_t parent_count, nl_arena *arena, nl_name_list *list)
+nl_status nl_remote_list_namespaces(nl_catalog *self, const nl_str *parent, uint32_t parent_count, nl_arena *arena, nl_name_list *list)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
     nl_str query = {0};
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_LIST_NAMESPACES));
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_LIST_NAMESPACES));
     if (parent_count) {
-        const nl_str text = nl_rest_namespace_text(arena, session, parent, parent_count);
+        const nl_str text = nl_remote_namespace_text(arena, session, parent, parent_count);
         query = nl_arena_f(arena, "parent=" NL_STR_FMT, NL_STR_ARG(text));
     }
-    const nl_rest_subject subject = subject_of(arena, catalog, session, parent, parent_count);
+    const nl_remote_subject subject = subject_of(arena, catalog, session, parent, parent_count);
     const nl_str path = nl_arena_f(arena, NL_STR_FMT "namespaces", NL_STR_ARG(session->prefix));
-    nl_status status = nl_rest_list(catalog, session, path, query, &subject, true, arena, list);
+    nl_status status = nl_remote_list(catalog, session, path, query, &subject, true, arena, list);
     return parent_count ? as_missing(status, parent, parent_count) : status;
 }
 
-static nl_status load_properties(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena,
+static nl_status load_properties(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena,
                                  const nl_property **properties, uint32_t *property_count)
 {
-    nl_rest_answer answer;
-    const nl_rest_subject subject = subject_of(arena, catalog, session, parts, part_count);
-    const nl_rest_request request = {.method = "GET", .path = nl_rest_namespace_path(arena, session, parts, part_count, "")};
-    NL_TRY(nl_rest_ask(catalog, session, &request, &subject, arena, &answer));
-    return nl_rest_namespace_read(arena, answer.json, properties, property_count);
+    nl_remote_answer answer;
+    const nl_remote_subject subject = subject_of(arena, catalog, session, parts, part_count);
+    const nl_remote_request request = {.method = "GET", .path = nl_remote_namespace_path(arena, session, parts, part_count, "")};
+    NL_TRY(nl_remote_ask(catalog, session, &request, &subject, arena, &answer));
+    return nl_remote_namespace_read(arena, answer.json, properties, property_count);
 }
 
-nl_status nl_rest_namespace_properties(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties, uint32_t *property_count)
+nl_status nl_remote_namespace_properties(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties, uint32_t *property_count)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_LOAD_NAMESPACE));
-    if (part_count == 0) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_rest_quoted(arena, catalog, NULL, 0, (nl_str){0})));
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_LOAD_NAMESPACE));
+    if (part_count == 0) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_remote_quoted(arena, catalog, NULL, 0, (nl_str){0})));
     return load_properties(catalog, session, parts, part_count, arena, properties, property_count);
 }
 
@@ -62,12 +62,12 @@ static void append_body(nl_builder *out, const nl_str *parts, uint32_t part_coun
         nl_json_write_text(&writer, parts[i]);
     nl_json_end(&writer, ']');
     nl_json_key(&writer, "properties");
-    nl_rest_append_properties(&writer, properties, property_count);
+    nl_remote_append_properties(&writer, properties, property_count);
     nl_json_end(&writer, '}');
 }
 
 /* Nobody knows whether it was made: when it is there now and was not before, it is what was asked for. */
-static nl_status check_created(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_status unknown)
+static nl_status check_created(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_status unknown)
 {
     const nl_property *properties;
     uint32_t property_count;
@@ -80,79 +80,79 @@ static nl_status check_created(nl_rest_catalog *catalog, const nl_rest_session *
     return NULL;
 }
 
-static nl_status create_in(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, const nl_property *properties,
+static nl_status create_in(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, const nl_property *properties,
                            uint32_t property_count, nl_arena *arena)
 {
     nl_builder body;
-    nl_rest_answer answer;
-    const nl_rest_subject subject = subject_of(arena, catalog, session, parts, part_count);
+    nl_remote_answer answer;
+    const nl_remote_subject subject = subject_of(arena, catalog, session, parts, part_count);
     nl_builder_init(&body, 1 << 22);
     append_body(&body, parts, part_count, properties, property_count);
-    const nl_rest_request request = {.method = "POST", .path = nl_arena_f(arena, NL_STR_FMT "namespaces", NL_STR_ARG(session->prefix)), .body = nl_builder_str(&body)};
-    nl_status status = nl_rest_ask(catalog, session, &request, &subject, arena, &answer);
+    const nl_remote_request request = {.method = "POST", .path = nl_arena_f(arena, NL_STR_FMT "namespaces", NL_STR_ARG(session->prefix)), .body = nl_builder_str(&body)};
+    nl_status status = nl_remote_ask(catalog, session, &request, &subject, arena, &answer);
     nl_builder_fini(&body);
     if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = check_created(catalog, session, parts, part_count, arena, status);
     return status;
 }
 
-nl_status nl_rest_create_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
+nl_status nl_remote_create_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_CREATE_NAMESPACE));
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_CREATE_NAMESPACE));
     nl_arena *arena = nl_arena_new(self->memory);
     nl_status status = create_in(catalog, session, parts, part_count, properties, property_count, arena);
     nl_arena_free(arena);
     return status;
 }
 
-static nl_status drop_in(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, bool *was_dropped)
+static nl_status drop_in(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, bool *was_dropped)
 {
-    nl_rest_answer answer;
-    const nl_rest_subject subject = subject_of(arena, catalog, session, parts, part_count);
-    const nl_rest_request request = {.method = "DELETE", .path = nl_rest_namespace_path(arena, session, parts, part_count, ""), .is_idempotent = true};
-    NL_TRY(nl_rest_send(catalog, session, &request, arena, &answer));
+    nl_remote_answer answer;
+    const nl_remote_subject subject = subject_of(arena, catalog, session, parts, part_count);
+    const nl_remote_request request = {.method = "DELETE", .path = nl_remote_namespace_path(arena, session, parts, part_count, ""), .is_idempotent = true};
+    NL_TRY(nl_remote_send(catalog, session, &request, arena, &answer));
     /* Gone at a second try: the first one's reply got lost. */
     *was_dropped = answer.status != 404 || answer.attempts > 1;
-    if (nl_rest_is_good(&answer) || answer.status == 404) return NULL;
+    if (nl_remote_is_good(&answer) || answer.status == 404) return NULL;
     if (answer.status == 409) {
-        nl_rest_error error;
-        nl_rest_error_read(arena, answer.body, &error);
+        nl_remote_error error;
+        nl_remote_error_read(arena, answer.body, &error);
         return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, NL_STR_FMT, NL_STR_ARG(error.message));
     }
-    return nl_rest_failure(&answer, &subject);
+    return nl_remote_failure(&answer, &subject);
 }
 
-nl_status nl_rest_drop_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, bool *was_dropped)
+nl_status nl_remote_drop_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, bool *was_dropped)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_DROP_NAMESPACE));
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_DROP_NAMESPACE));
     nl_arena *arena = nl_arena_new(self->memory);
     nl_status status = drop_in(catalog, session, parts, part_count, arena, was_dropped);
     nl_arena_free(arena);
     return status;
 }
 
-static nl_status update_in(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, nl_str body, nl_arena *arena)
+static nl_status update_in(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, nl_str body, nl_arena *arena)
 {
-    nl_rest_answer answer;
-    const nl_rest_subject subject = subject_of(arena, catalog, session, parts, part_count);
+    nl_remote_answer answer;
+    const nl_remote_subject subject = subject_of(arena, catalog, session, parts, part_count);
     /* Setting the same once more changes nothing. */
-    const nl_rest_request request = {.method = "POST", .path = nl_rest_namespace_path(arena, session, parts, part_count, "/properties"), .body = body, .is_idempotent = true};
-    return nl_rest_ask(catalog, session, &request, &subject, arena, &answer);
+    const nl_remote_request request = {.method = "POST", .path = nl_remote_namespace_path(arena, session, parts, part_count, "/properties"), .body = body, .is_idempotent = true};
+    return nl_remote_ask(catalog, session, &request, &subject, arena, &answer);
 }
 
-nl_status nl_rest_update_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
+nl_status nl_remote_update_namespace(nl_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
                                    uint32_t removed_count)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
     nl_builder body;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_UPDATE_NAMESPACE));
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_UPDATE_NAMESPACE));
     nl_builder_init(&body, 1 << 22);
     nl_json_writer writer = {.out = &body};
     nl_json_begin(&writer, '{');
@@ -162,7 +162,7 @@ nl_status nl_rest_update_namespace(nl_catalog *self, const nl_str *parts, uint32
         nl_json_write_text(&writer, removed[i]);
     nl_json_end(&writer, ']');
     nl_json_key(&writer, "updates");
-    nl_rest_append_properties(&writer, set, set_count);
+    nl_remote_append_properties(&writer, set, set_count);
     nl_json_end(&writer, '}');
     nl_arena *arena = nl_arena_new(self->memory);
     nl_status status = update_in(catalog, session, parts, part_count, nl_builder_str(&body), arena);

@@ -64,7 +64,7 @@ nl_status nl_nessie_catalog_open(nl_str name, const nl_property *properties, uin
         mapped_count++;
     }
     nl_status status = map_authentication(name, properties, property_count, mapped, &mapped_count);
-    if (!status) status = nl_rest_catalog_open(name, mapped, mapped_count, environment, memory, catalog);
+    if (!status) status = nl_remote_catalog_open(name, mapped, mapped_count, environment, memory, catalog);
     nl_arena_free(arena);
     return status;
 }

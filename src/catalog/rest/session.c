@@ -19,48 +19,48 @@ static const struct {
     bool is_classic; /* assumed of a server that lists nothing */
     bool is_view;
 } endpoints[] = {
-    [NL_REST_LIST_NAMESPACES] = {"GET /v1/{prefix}/namespaces", CLASSIC, false},
-    [NL_REST_CREATE_NAMESPACE] = {"POST /v1/{prefix}/namespaces", CLASSIC, false},
-    [NL_REST_LOAD_NAMESPACE] = {"GET /v1/{prefix}/namespaces/{namespace}", CLASSIC, false},
-    [NL_REST_NAMESPACE_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}", LATER, false},
-    [NL_REST_DROP_NAMESPACE] = {"DELETE /v1/{prefix}/namespaces/{namespace}", CLASSIC, false},
-    [NL_REST_UPDATE_NAMESPACE] = {"POST /v1/{prefix}/namespaces/{namespace}/properties", CLASSIC, false},
-    [NL_REST_LIST_TABLES] = {"GET /v1/{prefix}/namespaces/{namespace}/tables", CLASSIC, false},
-    [NL_REST_CREATE_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/tables", CLASSIC, false},
-    [NL_REST_LOAD_TABLE] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
-    [NL_REST_TABLE_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}", LATER, false},
-    [NL_REST_DROP_TABLE] = {"DELETE /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
-    [NL_REST_COMMIT_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
-    [NL_REST_RENAME_TABLE] = {"POST /v1/{prefix}/tables/rename", CLASSIC, false},
-    [NL_REST_REGISTER_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/register", CLASSIC, false},
-    [NL_REST_REPORT_METRICS] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics", CLASSIC, false},
-    [NL_REST_TRANSACTION] = {"POST /v1/{prefix}/transactions/commit", CLASSIC, false},
-    [NL_REST_CREDENTIALS] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials", LATER, false},
-    [NL_REST_LIST_VIEWS] = {"GET /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
-    [NL_REST_CREATE_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
-    [NL_REST_LOAD_VIEW] = {"GET /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
-    [NL_REST_VIEW_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, false},
-    [NL_REST_COMMIT_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
-    [NL_REST_DROP_VIEW] = {"DELETE /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
-    [NL_REST_RENAME_VIEW] = {"POST /v1/{prefix}/views/rename", LATER, true},
+    [NL_REMOTE_LIST_NAMESPACES] = {"GET /v1/{prefix}/namespaces", CLASSIC, false},
+    [NL_REMOTE_CREATE_NAMESPACE] = {"POST /v1/{prefix}/namespaces", CLASSIC, false},
+    [NL_REMOTE_LOAD_NAMESPACE] = {"GET /v1/{prefix}/namespaces/{namespace}", CLASSIC, false},
+    [NL_REMOTE_NAMESPACE_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}", LATER, false},
+    [NL_REMOTE_DROP_NAMESPACE] = {"DELETE /v1/{prefix}/namespaces/{namespace}", CLASSIC, false},
+    [NL_REMOTE_UPDATE_NAMESPACE] = {"POST /v1/{prefix}/namespaces/{namespace}/properties", CLASSIC, false},
+    [NL_REMOTE_LIST_TABLES] = {"GET /v1/{prefix}/namespaces/{namespace}/tables", CLASSIC, false},
+    [NL_REMOTE_CREATE_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/tables", CLASSIC, false},
+    [NL_REMOTE_LOAD_TABLE] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
+    [NL_REMOTE_TABLE_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}", LATER, false},
+    [NL_REMOTE_DROP_TABLE] = {"DELETE /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
+    [NL_REMOTE_COMMIT_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}", CLASSIC, false},
+    [NL_REMOTE_RENAME_TABLE] = {"POST /v1/{prefix}/tables/rename", CLASSIC, false},
+    [NL_REMOTE_REGISTER_TABLE] = {"POST /v1/{prefix}/namespaces/{namespace}/register", CLASSIC, false},
+    [NL_REMOTE_REPORT_METRICS] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics", CLASSIC, false},
+    [NL_REMOTE_TRANSACTION] = {"POST /v1/{prefix}/transactions/commit", CLASSIC, false},
+    [NL_REMOTE_CREDENTIALS] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials", LATER, false},
+    [NL_REMOTE_LIST_VIEWS] = {"GET /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
+    [NL_REMOTE_CREATE_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
+    [NL_REMOTE_LOAD_VIEW] = {"GET /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
+    [NL_REMOTE_VIEW_EXISTS] = {"HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, false},
+    [NL_REMOTE_COMMIT_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
+    [NL_REMOTE_DROP_VIEW] = {"DELETE /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
+    [NL_REMOTE_RENAME_VIEW] = {"POST /v1/{prefix}/views/rename", LATER, true},
 };
 
-nl_status nl_rest_require(const nl_rest_session *session, nl_rest_endpoint endpoint)
+nl_status nl_remote_require(const nl_remote_session *session, nl_remote_endpoint endpoint)
 {
-    if (nl_rest_offers(session, endpoint)) return NULL;
+    if (nl_remote_offers(session, endpoint)) return NULL;
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Server does not support endpoint: %s", endpoints[endpoint].text);
 }
 
-nl_str nl_rest_property(const nl_rest_session *session, const char *key)
+nl_str nl_remote_property(const nl_remote_session *session, const char *key)
 {
     for (uint32_t i = 0; i < session->property_count; i++)
         if (nl_str_is(session->properties[i].key, key)) return session->properties[i].value;
     return (nl_str){0};
 }
 
-static bool bool_property(const nl_rest_session *session, const char *key, bool fallback)
+static bool bool_property(const nl_remote_session *session, const char *key, bool fallback)
 {
-    const nl_str value = nl_rest_property(session, key);
+    const nl_str value = nl_remote_property(session, key);
     return value.data ? nl_str_is_nocase(value, "true") : fallback;
 }
 
@@ -81,7 +81,7 @@ static nl_str idempotency_key(nl_arena *arena)
     return (nl_str){text, NL_UUID_TEXT_LENGTH};
 }
 
-static nl_str url_of(nl_arena *arena, nl_str uri, const nl_rest_request *request)
+static nl_str url_of(nl_arena *arena, nl_str uri, const nl_remote_request *request)
 {
     const bool is_whole = nl_str_find(request->path, NL_STR("://"), 0) != NL_NOT_FOUND;
     const nl_str url = is_whole ? request->path : nl_arena_f(arena, NL_STR_FMT "/v1/" NL_STR_FMT, NL_STR_ARG(uri), NL_STR_ARG(request->path));
@@ -89,13 +89,13 @@ static nl_str url_of(nl_arena *arena, nl_str uri, const nl_rest_request *request
 }
 
 typedef struct call { /* one request on its way, for both tries */
-    nl_rest_catalog *catalog;
-    nl_rest_auth *auth;
+    nl_remote_catalog *catalog;
+    nl_remote_auth *auth;
     nl_str uri;
     nl_str key; /* idempotency key; empty: none */
 } call;
 
-static uint32_t fill_headers(const call *c, const nl_rest_request *request, const nl_rest_ticket *ticket, nl_property *headers)
+static uint32_t fill_headers(const call *c, const nl_remote_request *request, const nl_remote_ticket *ticket, nl_property *headers)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->catalog->header_count; i++)
@@ -110,26 +110,26 @@ static uint32_t fill_headers(const call *c, const nl_rest_request *request, cons
     return count;
 }
 
-static nl_status read_answer(const call *c, nl_arena *arena, nl_http_response *response, nl_rest_answer *answer)
+static nl_status read_answer(const call *c, nl_arena *arena, nl_http_response *response, nl_remote_answer *answer)
 {
     const nl_buffer *body = response->body;
-    *answer = (nl_rest_answer){.status = response->status, .attempts = response->attempts, .etag = nl_arena_str(arena, nl_http_header(response, "etag"))};
+    *answer = (nl_remote_answer){.status = response->status, .attempts = response->attempts, .etag = nl_arena_str(arena, nl_http_header(response, "etag"))};
     if (body) {
         void *copy = NULL;
         NL_TRY(nl_arena_alloc_sized(arena, nl_size_add(body->size_bytes, 1), &copy));
         memcpy(copy, body->data, body->size_bytes);
         answer->body = (nl_str){copy, body->size_bytes};
     }
-    if (!nl_rest_is_good(answer)) {
-        answer->body = nl_rest_auth_redact(c->auth, arena, answer->body);
+    if (!nl_remote_is_good(answer)) {
+        answer->body = nl_remote_auth_redact(c->auth, arena, answer->body);
         return NULL;
     }
     return nl_str_trim(answer->body).length ? nl_json_parse(arena, answer->body, NL_STR("the REST catalog's answer"), &answer->json) : NULL;
 }
 
-static nl_status send_once(const call *c, const nl_rest_request *request, nl_arena *arena, nl_rest_ticket *ticket, nl_rest_answer *answer)
+static nl_status send_once(const call *c, const nl_remote_request *request, nl_arena *arena, nl_remote_ticket *ticket, nl_remote_answer *answer)
 {
-    NL_TRY(nl_rest_auth_ticket(c->auth, request->token, arena, ticket));
+    NL_TRY(nl_remote_auth_ticket(c->auth, request->token, arena, ticket));
     nl_property *headers = NL_NEW_ARRAY(arena, nl_property, (size_t)c->catalog->header_count + 8);
     const uint32_t header_count = fill_headers(c, request, ticket, headers);
     const bool is_keyed = c->key.length > 0;
@@ -144,15 +144,15 @@ static nl_status send_once(const call *c, const nl_rest_request *request, nl_are
     return status;
 }
 
-static nl_status send_call(const call *c, const nl_rest_request *request, nl_arena *arena, nl_rest_answer *answer)
+static nl_status send_call(const call *c, const nl_remote_request *request, nl_arena *arena, nl_remote_answer *answer)
 {
-    nl_rest_ticket ticket;
+    nl_remote_ticket ticket;
     NL_TRY(send_once(c, request, arena, &ticket, answer));
-    if (answer->status != 401 || !nl_rest_auth_reject(c->auth, &ticket)) return NULL;
+    if (answer->status != 401 || !nl_remote_auth_reject(c->auth, &ticket)) return NULL;
     return send_once(c, request, arena, &ticket, answer);
 }
 
-nl_status nl_rest_send(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_rest_request *request, nl_arena *arena, nl_rest_answer *answer)
+nl_status nl_remote_send(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_remote_request *request, nl_arena *arena, nl_remote_answer *answer)
 {
     const bool changes = !nl_str_is(nl_str_from(request->method), "GET") && !nl_str_is(nl_str_from(request->method), "HEAD");
     const call c = {.catalog = catalog, .auth = session->auth, .uri = session->uri,
@@ -160,11 +160,11 @@ nl_status nl_rest_send(nl_rest_catalog *catalog, const nl_rest_session *session,
     return send_call(&c, request, arena, answer);
 }
 
-nl_status nl_rest_ask(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_rest_request *request, const nl_rest_subject *subject, nl_arena *arena,
-                      nl_rest_answer *answer)
+nl_status nl_remote_ask(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_remote_request *request, const nl_remote_subject *subject, nl_arena *arena,
+                      nl_remote_answer *answer)
 {
-    NL_TRY(nl_rest_send(catalog, session, request, arena, answer));
-    return nl_rest_is_good(answer) ? NULL : nl_rest_failure(answer, subject);
+    NL_TRY(nl_remote_send(catalog, session, request, arena, answer));
+    return nl_remote_is_good(answer) ? NULL : nl_remote_failure(answer, subject);
 }
 
 /* ---- The session ---- */
@@ -180,7 +180,7 @@ static void put_properties(nl_arena *arena, nl_property *merged, uint32_t *count
     }
 }
 
-static void merge_properties(nl_rest_session *session, const nl_catalog *catalog, const nl_rest_config *config)
+static void merge_properties(nl_remote_session *session, const nl_catalog *catalog, const nl_remote_config *config)
 {
     nl_property *merged = NL_NEW_ARRAY(session->arena, nl_property, (size_t)catalog->property_count + config->default_count + config->override_count + 1);
     put_properties(session->arena, merged, &session->property_count, config->defaults, config->default_count);
@@ -196,10 +196,10 @@ static nl_str without_slash(nl_str uri)
     return uri;
 }
 
-static void set_endpoints(nl_rest_session *session, const nl_rest_config *config)
+static void set_endpoints(nl_remote_session *session, const nl_remote_config *config)
 {
     const bool has_views = bool_property(session, "view-endpoints-supported", false);
-    for (uint32_t i = 0; i < NL_REST_ENDPOINT_COUNT; i++) {
+    for (uint32_t i = 0; i < NL_REMOTE_ENDPOINT_COUNT; i++) {
         bool is_there = config->endpoint_count == 0 && (endpoints[i].is_classic || (endpoints[i].is_view && has_views));
         for (uint32_t k = 0; k < config->endpoint_count && !is_there; k++)
             is_there = nl_str_is(config->endpoints[k], endpoints[i].text);
@@ -207,16 +207,16 @@ static void set_endpoints(nl_rest_session *session, const nl_rest_config *config
     }
 }
 
-static nl_status set_options(nl_rest_session *session)
+static nl_status set_options(nl_remote_session *session)
 {
     int64_t number;
     nl_arena *arena = session->arena;
-    const nl_str mode = nl_rest_property(session, "snapshot-loading-mode"), prefix = nl_rest_property(session, "prefix");
-    const nl_str separator = nl_rest_property(session, "namespace-separator");
-    session->uri = nl_arena_str(arena, without_slash(nl_rest_property(session, "uri")));
+    const nl_str mode = nl_remote_property(session, "snapshot-loading-mode"), prefix = nl_remote_property(session, "prefix");
+    const nl_str separator = nl_remote_property(session, "namespace-separator");
+    session->uri = nl_arena_str(arena, without_slash(nl_remote_property(session, "uri")));
     session->prefix = prefix.length ? nl_arena_f(arena, NL_STR_FMT "/", NL_STR_ARG(prefix)) : (nl_str){0};
     session->separator = separator.length ? separator : NL_STR("%1F");
-    session->page_size = nl_rest_property(session, "rest-page-size");
+    session->page_size = nl_remote_property(session, "rest-page-size");
     if (session->page_size.length && (!nl_parse_int64(session->page_size, &number) || number < 1))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "rest-page-size is no positive number: " NL_STR_FMT, NL_STR_ARG(session->page_size));
     if (mode.length && !nl_str_is_nocase(mode, "ALL") && !nl_str_is_nocase(mode, "REFS"))
@@ -226,83 +226,83 @@ static nl_status set_options(nl_rest_session *session)
     return NULL;
 }
 
-static nl_status make_auth(nl_rest_catalog *catalog, const nl_property *properties, uint32_t property_count, nl_str uri, nl_rest_auth **auth)
+static nl_status make_auth(nl_remote_catalog *catalog, const nl_property *properties, uint32_t property_count, nl_str uri, nl_remote_auth **auth)
 {
-    const nl_rest_auth_options options = {.properties = properties, .property_count = property_count, .catalog = catalog->base.name, .uri = uri,
+    const nl_remote_auth_options options = {.properties = properties, .property_count = property_count, .catalog = catalog->base.name, .uri = uri,
                                           .http = catalog->http, .memory = catalog->base.memory};
-    return nl_rest_auth_new(&options, auth);
+    return nl_remote_auth_new(&options, auth);
 }
 
 /* Do the server's answers change who asks? If not, the token that was fetched for the first request is kept. */
-static bool has_same_auth(const nl_rest_session *session, const nl_catalog *catalog)
+static bool has_same_auth(const nl_remote_session *session, const nl_catalog *catalog)
 {
     static const char *const keys[] = {"uri", "token", "credential", "oauth2-server-uri", "scope", "audience", "resource", "token-refresh-enabled", "token-exchange-enabled",
                                        "token-expires-in-ms", "rest.auth.type", "rest.auth.basic.username", "rest.auth.basic.password", "rest.sigv4-enabled",
                                        "rest.auth.sigv4.delegate-auth-type", "rest.signing-name", "rest.signing-region", "rest.access-key-id", "rest.secret-access-key",
                                        "rest.session-token", "client.region", "client.credentials-provider"};
     for (uint32_t i = 0; i < NL_COUNT(keys); i++)
-        if (!nl_str_equal(nl_rest_property(session, keys[i]), nl_catalog_property(catalog, keys[i]))) return false;
+        if (!nl_str_equal(nl_remote_property(session, keys[i]), nl_catalog_property(catalog, keys[i]))) return false;
     return true;
 }
 
-static nl_status fetch_config(nl_rest_catalog *catalog, nl_rest_auth *auth, nl_arena *arena, nl_rest_config *config)
+static nl_status fetch_config(nl_remote_catalog *catalog, nl_remote_auth *auth, nl_arena *arena, nl_remote_config *config)
 {
-    nl_rest_answer answer;
+    nl_remote_answer answer;
     const nl_str warehouse = nl_catalog_property(&catalog->base, "warehouse");
     const call c = {.catalog = catalog, .auth = auth, .uri = catalog->uri};
-    nl_rest_request request = {.method = "GET", .path = NL_STR("config")};
+    nl_remote_request request = {.method = "GET", .path = NL_STR("config")};
     if (warehouse.length) {
         const nl_str encoded = nl_url_encode(arena, warehouse, false);
         request.query = nl_arena_f(arena, "warehouse=" NL_STR_FMT, NL_STR_ARG(encoded));
     }
-    const nl_rest_subject subject = {.kind = NL_REST_SERVICE, .catalog = catalog->base.name, .authentication = nl_rest_auth_kind(auth)};
+    const nl_remote_subject subject = {.kind = NL_REMOTE_SERVICE, .catalog = catalog->base.name, .authentication = nl_remote_auth_kind(auth)};
     NL_TRY(send_call(&c, &request, arena, &answer));
-    if (!nl_rest_is_good(&answer)) return nl_rest_failure(&answer, &subject);
-    return nl_rest_config_read(arena, answer.json, config);
+    if (!nl_remote_is_good(&answer)) return nl_remote_failure(&answer, &subject);
+    return nl_remote_config_read(arena, answer.json, config);
 }
 
-static nl_status fill_session(nl_rest_catalog *catalog, nl_rest_auth *first_auth, nl_arena *scratch, nl_rest_session *session)
+static nl_status fill_session(nl_remote_catalog *catalog, nl_remote_auth *first_auth, nl_arena *scratch, nl_remote_session *session)
 {
-    nl_rest_config config;
+    nl_remote_config config;
     NL_TRY(fetch_config(catalog, first_auth, scratch, &config));
     merge_properties(session, &catalog->base, &config);
     NL_TRY(set_options(session));
     set_endpoints(session, &config);
     session->has_idempotency_keys = config.has_idempotency_keys;
-    if (has_same_auth(session, &catalog->base)) session->auth = nl_rest_auth_retain(first_auth);
+    if (has_same_auth(session, &catalog->base)) session->auth = nl_remote_auth_retain(first_auth);
     else NL_TRY(make_auth(catalog, session->properties, session->property_count, session->uri, &session->auth));
     NL_TRY(nl_fs_from_properties(session->properties, session->property_count, catalog->base.memory, &session->fs));
     return nl_arena_check(session->arena);
 }
 
-static nl_status make_session(nl_rest_catalog *catalog, nl_rest_session **session)
+static nl_status make_session(nl_remote_catalog *catalog, nl_remote_session **session)
 {
-    nl_rest_auth *auth = NULL;
+    nl_remote_auth *auth = NULL;
     NL_TRY(make_auth(catalog, catalog->base.properties, catalog->base.property_count, catalog->uri, &auth));
     nl_arena *arena = nl_arena_new(catalog->base.memory), *scratch = nl_arena_new(catalog->base.memory);
-    nl_rest_session *made = NL_NEW(arena, nl_rest_session);
+    nl_remote_session *made = NL_NEW(arena, nl_remote_session);
     made->arena = arena;
     nl_status status = fill_session(catalog, auth, scratch, made);
-    nl_rest_auth_release(auth);
+    nl_remote_auth_release(auth);
     nl_arena_free(scratch);
-    if (status) nl_rest_session_free(made);
+    if (status) nl_remote_session_free(made);
     else *session = made;
     return nl_note_if(status, NL_HERE, "connecting to the REST catalog " NL_STR_FMT " at " NL_STR_FMT, NL_STR_ARG(catalog->base.name), NL_STR_ARG(catalog->uri));
 }
 
-void nl_rest_session_free(nl_rest_session *session)
+void nl_remote_session_free(nl_remote_session *session)
 {
     if (!session) return;
-    nl_rest_auth_release(session->auth);
+    nl_remote_auth_release(session->auth);
     if (session->fs) nl_fs_release(session->fs);
     nl_arena_free(session->arena);
 }
 
-nl_status nl_rest_session_of(nl_rest_catalog *catalog, const nl_rest_session **session)
+nl_status nl_remote_session_of(nl_remote_catalog *catalog, const nl_remote_session **session)
 {
-    nl_rest_session *made = NULL;
+    nl_remote_session *made = NULL;
     nl_mutex_lock(&catalog->mutex);
-    nl_rest_session *known = catalog->session;
+    nl_remote_session *known = catalog->session;
     nl_mutex_unlock(&catalog->mutex);
     if (!known) {
         NL_TRY(make_session(catalog, &made));
@@ -313,7 +313,7 @@ nl_status nl_rest_session_of(nl_rest_catalog *catalog, const nl_rest_session **s
         }
         known = catalog->session;
         nl_mutex_unlock(&catalog->mutex);
-        nl_rest_session_free(made);
+        nl_remote_session_free(made);
     }
     *session = known;
     return NULL;
@@ -321,7 +321,7 @@ nl_status nl_rest_session_of(nl_rest_catalog *catalog, const nl_rest_session **s
 
 /* ---- Paths and bodies ---- */
 
-nl_str nl_rest_namespace_text(nl_arena *arena, const nl_rest_session *session, const nl_str *parts, uint32_t part_count)
+nl_str nl_remote_namespace_text(nl_arena *arena, const nl_remote_session *session, const nl_str *parts, uint32_t part_count)
 {
     nl_str text = {0};
     for (uint32_t i = 0; i < part_count; i++) {
@@ -331,20 +331,20 @@ nl_str nl_rest_namespace_text(nl_arena *arena, const nl_rest_session *session, c
     return text;
 }
 
-nl_str nl_rest_namespace_path(nl_arena *arena, const nl_rest_session *session, const nl_str *parts, uint32_t part_count, const char *rest)
+nl_str nl_remote_namespace_path(nl_arena *arena, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, const char *rest)
 {
-    const nl_str text = nl_rest_namespace_text(arena, session, parts, part_count);
+    const nl_str text = nl_remote_namespace_text(arena, session, parts, part_count);
     return nl_arena_f(arena, NL_STR_FMT "namespaces/" NL_STR_FMT "%s", NL_STR_ARG(session->prefix), NL_STR_ARG(text), rest);
 }
 
-nl_str nl_rest_item_path(nl_arena *arena, const nl_rest_session *session, const nl_identifier *identifier, const char *kind)
+nl_str nl_remote_item_path(nl_arena *arena, const nl_remote_session *session, const nl_identifier *identifier, const char *kind)
 {
-    const nl_str scope = nl_rest_namespace_path(arena, session, identifier->namespace_parts, identifier->namespace_count, "");
+    const nl_str scope = nl_remote_namespace_path(arena, session, identifier->namespace_parts, identifier->namespace_count, "");
     const nl_str name = nl_url_encode(arena, identifier->name, false);
     return nl_arena_f(arena, NL_STR_FMT "/%s/" NL_STR_FMT, NL_STR_ARG(scope), kind, NL_STR_ARG(name));
 }
 
-nl_str nl_rest_quoted(nl_arena *arena, const nl_rest_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_str name)
+nl_str nl_remote_quoted(nl_arena *arena, const nl_remote_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_str name)
 {
     nl_str text = nl_arena_f(arena, "`" NL_STR_FMT "`", NL_STR_ARG(catalog->base.name));
     for (uint32_t i = 0; i < part_count; i++)
@@ -352,13 +352,13 @@ nl_str nl_rest_quoted(nl_arena *arena, const nl_rest_catalog *catalog, const nl_
     return name.length ? nl_arena_f(arena, NL_STR_FMT ".`" NL_STR_FMT "`", NL_STR_ARG(text), NL_STR_ARG(name)) : text;
 }
 
-nl_rest_subject nl_rest_subject_of(nl_arena *arena, const nl_rest_catalog *catalog, const nl_rest_session *session, nl_rest_subject_kind kind, const nl_identifier *identifier)
+nl_remote_subject nl_remote_subject_of(nl_arena *arena, const nl_remote_catalog *catalog, const nl_remote_session *session, nl_remote_subject_kind kind, const nl_identifier *identifier)
 {
-    return (nl_rest_subject){.kind = kind, .catalog = catalog->base.name, .authentication = nl_rest_auth_kind(session->auth),
-                             .quoted = nl_rest_quoted(arena, catalog, identifier->namespace_parts, identifier->namespace_count, identifier->name)};
+    return (nl_remote_subject){.kind = kind, .catalog = catalog->base.name, .authentication = nl_remote_auth_kind(session->auth),
+                             .quoted = nl_remote_quoted(arena, catalog, identifier->namespace_parts, identifier->namespace_count, identifier->name)};
 }
 
-void nl_rest_append_identifier(nl_json_writer *out, const nl_identifier *identifier)
+void nl_remote_append_identifier(nl_json_writer *out, const nl_identifier *identifier)
 {
     nl_json_begin(out, '{');
     nl_json_key(out, "namespace");
@@ -371,7 +371,7 @@ void nl_rest_append_identifier(nl_json_writer *out, const nl_identifier *identif
     nl_json_end(out, '}');
 }
 
-void nl_rest_append_properties(nl_json_writer *out, const nl_property *properties, uint32_t property_count)
+void nl_remote_append_properties(nl_json_writer *out, const nl_property *properties, uint32_t property_count)
 {
     nl_json_begin(out, '{');
     for (uint32_t i = 0; i < property_count; i++) {
@@ -381,20 +381,20 @@ void nl_rest_append_properties(nl_json_writer *out, const nl_property *propertie
     nl_json_end(out, '}');
 }
 
-nl_status nl_rest_list(nl_rest_catalog *catalog, const nl_rest_session *session, nl_str path, nl_str query, const nl_rest_subject *subject, bool is_namespaces,
+nl_status nl_remote_list(nl_remote_catalog *catalog, const nl_remote_session *session, nl_str path, nl_str query, const nl_remote_subject *subject, bool is_namespaces,
                        nl_arena *arena, nl_name_list *list)
 {
     nl_list items = {0};
     nl_str page = {"", 0};
     do {
-        nl_rest_answer answer;
+        nl_remote_answer answer;
         const nl_str previous = page, token = nl_url_encode(arena, page, false);
         nl_str parameters = nl_arena_f(arena, "pageToken=" NL_STR_FMT, NL_STR_ARG(token));
         if (session->page_size.length) parameters = nl_arena_f(arena, NL_STR_FMT "&pageSize=" NL_STR_FMT, NL_STR_ARG(parameters), NL_STR_ARG(session->page_size));
         if (query.length) parameters = nl_arena_f(arena, NL_STR_FMT "&" NL_STR_FMT, NL_STR_ARG(parameters), NL_STR_ARG(query));
-        const nl_rest_request request = {.method = "GET", .path = path, .query = parameters};
-        NL_TRY(nl_rest_ask(catalog, session, &request, subject, arena, &answer));
-        NL_TRY(nl_rest_page_read(arena, answer.json, is_namespaces, &items, &page));
+        const nl_remote_request request = {.method = "GET", .path = path, .query = parameters};
+        NL_TRY(nl_remote_ask(catalog, session, &request, subject, arena, &answer));
+        NL_TRY(nl_remote_page_read(arena, answer.json, is_namespaces, &items, &page));
         if (page.length && nl_str_equal(page, previous)) return nl_json_corrupt(NL_STR("the REST catalog's answer"), "next-page-token: the same page again");
     } while (page.length);
     list->items = NL_NEW_ARRAY(arena, nl_identifier, (size_t)items.count + 1);

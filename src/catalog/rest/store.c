@@ -15,7 +15,7 @@
 
 typedef struct rest_store {
     nl_table_store base;
-    nl_rest_catalog *catalog; /* retained */
+    nl_remote_catalog *catalog; /* retained */
     nl_arena *arena;          /* owned: the texts */
     nl_identifier identifier;
     nl_str token;             /* a table's own; or empty */
@@ -24,11 +24,11 @@ typedef struct rest_store {
 static nl_status rest_load(nl_table_store *base, nl_memory *memory, const nl_table_metadata **metadata)
 {
     rest_store *self = NL_CONTAINER(base, rest_store, base);
-    const nl_rest_session *session;
-    nl_rest_table table;
-    NL_TRY(nl_rest_session_of(self->catalog, &session));
+    const nl_remote_session *session;
+    nl_remote_table table;
+    NL_TRY(nl_remote_session_of(self->catalog, &session));
     nl_arena *arena = nl_arena_new(memory);
-    nl_status status = nl_rest_fetch_table(self->catalog, session, &self->identifier, self->token, arena, &table);
+    nl_status status = nl_remote_fetch_table(self->catalog, session, &self->identifier, self->token, arena, &table);
     if (!status) *metadata = table.metadata;
     nl_arena_free(arena);
     return status;
@@ -40,7 +40,7 @@ static void append_commit(nl_builder *out, const nl_metadata_diff *diff, const n
     nl_json_begin(&writer, '{');
     if (identifier) {
         nl_json_key(&writer, "identifier");
-        nl_rest_append_identifier(&writer, identifier);
+        nl_remote_append_identifier(&writer, identifier);
     }
     nl_json_key(&writer, "requirements");
     nl_json_begin(&writer, '[');
@@ -63,11 +63,11 @@ static void append_commit(nl_builder *out, const nl_metadata_diff *diff, const n
 
 typedef struct commit { /* one swap */
     rest_store *store;
-    const nl_rest_session *session;
+    const nl_remote_session *session;
     const nl_table_metadata *updated;
     nl_metadata_diff diff;
-    nl_rest_request request;
-    nl_rest_subject subject;
+    nl_remote_request request;
+    nl_remote_subject subject;
     nl_memory *memory;
     nl_arena *arena;
     int64_t tries_max, wait_ms_min, wait_ms_max; /* commit.status-check.* */
@@ -76,14 +76,14 @@ typedef struct commit { /* one swap */
 /* NULL done; NILAS_COMMIT_FAILED and others: surely not done by this try; kind UNKNOWN_STATE: nobody knows. */
 static nl_status try_once(commit *c, const nl_table_metadata **committed)
 {
-    nl_rest_answer answer;
+    nl_remote_answer answer;
     NL_CRASH_POINT("commit.before-swap");
-    NL_TRY(nl_rest_send(c->store->catalog, c->session, &c->request, c->arena, &answer));
+    NL_TRY(nl_remote_send(c->store->catalog, c->session, &c->request, c->arena, &answer));
     NL_CRASH_POINT("commit.after-swap");
     if (answer.status == 409 && answer.attempts > 1) /* the first of several tries may have been taken */
         return NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: a repeated request met a conflict");
-    if (!nl_rest_is_good(&answer)) return nl_rest_failure(&answer, &c->subject);
-    nl_error *error = nl_rest_committed_read(c->arena, answer.json, c->memory, committed);
+    if (!nl_remote_is_good(&answer)) return nl_remote_failure(&answer, &c->subject);
+    nl_error *error = nl_remote_committed_read(c->arena, answer.json, c->memory, committed);
     if (!error) return NULL;
     nl_error_set_kind(error, NL_KIND_UNKNOWN_STATE); /* 200, whatever stands in it */
     return error;
@@ -92,9 +92,9 @@ static nl_status try_once(commit *c, const nl_table_metadata **committed)
 /* *is_known: the table could be looked up; *committed: its metadata when the change is in it, else NULL. */
 static void look_up(commit *c, bool *is_known, const nl_table_metadata **committed)
 {
-    nl_rest_table table = {0};
+    nl_remote_table table = {0};
     *committed = NULL;
-    nl_error *error = nl_rest_fetch_table(c->store->catalog, c->session, &c->store->identifier, c->store->token, c->arena, &table);
+    nl_error *error = nl_remote_fetch_table(c->store->catalog, c->session, &c->store->identifier, c->store->token, c->arena, &table);
     *is_known = !error || nl_error_condition(error) == NL_COND_TABLE_OR_VIEW_NOT_FOUND;
     nl_error_free(error);
     if (!table.metadata) return;
@@ -158,19 +158,19 @@ static nl_status read_policy(commit *c, const nl_table_metadata *updated)
 static nl_status swap_in(commit *c, const nl_table_metadata *base, nl_builder *body, const nl_table_metadata **committed)
 {
     rest_store *self = c->store;
-    NL_TRY(nl_rest_require(c->session, NL_REST_COMMIT_TABLE));
+    NL_TRY(nl_remote_require(c->session, NL_REMOTE_COMMIT_TABLE));
     NL_TRY(nl_metadata_diff_make(c->arena, base, c->updated, &c->diff));
     NL_TRY(read_policy(c, c->updated));
     append_commit(body, &c->diff, NULL);
     if (nl_builder_failed(body)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The commit is larger than %zu bytes", body->limit);
-    c->request = (nl_rest_request){.method = "POST", .path = nl_rest_item_path(c->arena, c->session, &self->identifier, "tables"), .body = nl_builder_str(body),
+    c->request = (nl_remote_request){.method = "POST", .path = nl_remote_item_path(c->arena, c->session, &self->identifier, "tables"), .body = nl_builder_str(body),
                                    .token = self->token, .is_commit = true};
-    c->subject = nl_rest_subject_of(c->arena, self->catalog, c->session, base ? NL_REST_COMMIT : NL_REST_NEW_TABLE, &self->identifier);
+    c->subject = nl_remote_subject_of(c->arena, self->catalog, c->session, base ? NL_REMOTE_COMMIT : NL_REMOTE_NEW_TABLE, &self->identifier);
     nl_status status = try_once(c, committed);
     const bool may_come = status && nl_error_kind_of(status) == NL_KIND_RETRY && nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED;
     if (may_come) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE); /* 5xx for a creation; no connection: worth another try */
     if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = settle(c, status, committed);
-    nl_rest_cache_drop(self->catalog->cache, c->request.path);
+    nl_remote_cache_drop(self->catalog->cache, c->request.path);
     if (status && nl_error_condition(status) == NL_COND_NILAS_IO_ERROR && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) {
         nl_status unknown = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: %s", nl_error_message(status));
         nl_error_free(status);
@@ -184,7 +184,7 @@ static nl_status rest_swap(nl_table_store *base_store, const nl_table_metadata *
     rest_store *self = NL_CONTAINER(base_store, rest_store, base);
     commit c = {.store = self, .updated = updated, .memory = memory};
     nl_builder body;
-    NL_TRY(nl_rest_session_of(self->catalog, &c.session));
+    NL_TRY(nl_remote_session_of(self->catalog, &c.session));
     c.arena = nl_arena_new(memory);
     nl_builder_init(&body, NL_METADATA_BYTES_MAX);
     *committed = NULL;
@@ -204,7 +204,7 @@ static void rest_free(nl_table_store *base)
 
 static const nl_table_store_ops store_ops = {.load = rest_load, .swap = rest_swap, .free = rest_free};
 
-nl_status nl_rest_store_new(nl_rest_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store)
+nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store)
 {
     rest_store *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P_INT("receivedBytes", 0));
@@ -215,14 +215,14 @@ nl_status nl_rest_store_new(nl_rest_catalog *catalog, const nl_identifier *ident
         parts[i] = nl_arena_str(self->arena, identifier->namespace_parts[i]);
     self->identifier = (nl_identifier){.namespace_parts = parts, .namespace_count = identifier->namespace_count, .name = nl_arena_str(self->arena, identifier->name)};
     self->token = nl_arena_str(self->arena, token);
-    self->catalog = nl_rest_of(nl_catalog_retain(&catalog->base));
+    self->catalog = nl_remote_of(nl_catalog_retain(&catalog->base));
     *store = &self->base;
     return NULL;
 }
 
 /* ---- several tables at once ---- */
 
-static nl_status make_transaction(nl_arena *arena, const nl_rest_table_change *changes, uint32_t change_count, nl_builder *body)
+static nl_status make_transaction(nl_arena *arena, const nl_remote_table_change *changes, uint32_t change_count, nl_builder *body)
 {
     nl_json_writer writer = {.out = body};
     nl_json_begin(&writer, '{');
@@ -240,32 +240,32 @@ static nl_status make_transaction(nl_arena *arena, const nl_rest_table_change *c
     return nl_builder_failed(body) ? NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The transaction is larger than %zu bytes", body->limit) : NULL;
 }
 
-static nl_status send_transaction(nl_rest_catalog *catalog, const nl_rest_table_change *changes, uint32_t change_count, nl_arena *arena, nl_builder *body)
+static nl_status send_transaction(nl_remote_catalog *catalog, const nl_remote_table_change *changes, uint32_t change_count, nl_arena *arena, nl_builder *body)
 {
-    const nl_rest_session *session;
-    nl_rest_answer answer;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, NL_REST_TRANSACTION));
+    const nl_remote_session *session;
+    nl_remote_answer answer;
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, NL_REMOTE_TRANSACTION));
     NL_TRY(make_transaction(arena, changes, change_count, body));
-    const nl_rest_request request = {.method = "POST", .path = nl_arena_f(arena, NL_STR_FMT "transactions/commit", NL_STR_ARG(session->prefix)),
+    const nl_remote_request request = {.method = "POST", .path = nl_arena_f(arena, NL_STR_FMT "transactions/commit", NL_STR_ARG(session->prefix)),
                                      .body = nl_builder_str(body), .is_commit = true};
-    const nl_rest_subject subject = nl_rest_subject_of(arena, catalog, session, NL_REST_COMMIT, &changes[0].identifier);
-    nl_status status = nl_rest_ask(catalog, session, &request, &subject, arena, &answer);
+    const nl_remote_subject subject = nl_remote_subject_of(arena, catalog, session, NL_REMOTE_COMMIT, &changes[0].identifier);
+    nl_status status = nl_remote_ask(catalog, session, &request, &subject, arena, &answer);
     for (uint32_t i = 0; i < change_count; i++)
-        nl_rest_cache_drop(catalog->cache, nl_rest_item_path(arena, session, &changes[i].identifier, "tables"));
+        nl_remote_cache_drop(catalog->cache, nl_remote_item_path(arena, session, &changes[i].identifier, "tables"));
     return status;
 }
 
-nl_status nl_rest_commit_transaction(nl_catalog *catalog, const nl_rest_table_change *changes, uint32_t change_count)
+nl_status nl_remote_commit_transaction(nl_catalog *catalog, const nl_remote_table_change *changes, uint32_t change_count)
 {
     nl_builder body;
-    if (catalog->ops->free != nl_rest_ops.free)
+    if (catalog->ops->free != nl_remote_ops.free)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Commits to several tables at once are offered by REST catalogs only; " NL_STR_FMT " is %s", NL_STR_ARG(catalog->name),
                              catalog->ops->type);
     if (!change_count) return NULL;
     nl_arena *arena = nl_arena_new(catalog->memory);
     nl_builder_init(&body, NL_METADATA_BYTES_MAX);
-    nl_status status = send_transaction(nl_rest_of(catalog), changes, change_count, arena, &body);
+    nl_status status = send_transaction(nl_remote_of(catalog), changes, change_count, arena, &body);
     nl_builder_fini(&body);
     nl_arena_free(arena);
     return status;

@@ -11,11 +11,11 @@
 typedef struct entry {
     nl_arena *arena; /* owned: everything but the metadata */
     nl_str path, etag;
-    nl_rest_table table;
+    nl_remote_table table;
     int64_t written_micros;
 } entry;
 
-struct nl_rest_cache {
+struct nl_remote_cache {
     nl_mutex mutex;
     entry *entries; /* guarded; owned */
     uint32_t entry_count;
@@ -34,12 +34,12 @@ static nl_status number_property(const nl_catalog *catalog, const char *key, int
     return NULL;
 }
 
-nl_status nl_rest_cache_new(const nl_catalog *catalog, nl_rest_cache **cache)
+nl_status nl_remote_cache_new(const nl_catalog *catalog, nl_remote_cache **cache)
 {
     int64_t entry_max, life_ms;
     NL_TRY(number_property(catalog, "rest-table-cache.max-entries", 100, 100000, &entry_max));
     NL_TRY(number_property(catalog, "rest-table-cache.expire-after-write-ms", 300000, INT64_MAX / 1000, &life_ms));
-    nl_rest_cache *made = calloc(1, sizeof(*made));
+    nl_remote_cache *made = calloc(1, sizeof(*made));
     entry *entries = calloc((size_t)entry_max + 1, sizeof(*entries));
     if (!made || !entries) {
         free(made);
@@ -60,7 +60,7 @@ static void entry_fini(entry *e)
     nl_arena_free(e->arena);
 }
 
-void nl_rest_cache_free(nl_rest_cache *cache)
+void nl_remote_cache_free(nl_remote_cache *cache)
 {
     if (!cache) return;
     for (uint32_t i = 0; i < cache->entry_count; i++)
@@ -71,7 +71,7 @@ void nl_rest_cache_free(nl_rest_cache *cache)
 }
 
 /* With the mutex held. NULL: none. */
-static entry *find(nl_rest_cache *cache, nl_str path)
+static entry *find(nl_remote_cache *cache, nl_str path)
 {
     const int64_t now = nl_now_micros();
     for (uint32_t i = 0; i < cache->entry_count; i++)
@@ -79,7 +79,7 @@ static entry *find(nl_rest_cache *cache, nl_str path)
     return NULL;
 }
 
-nl_str nl_rest_cache_etag(nl_rest_cache *cache, nl_str path, nl_arena *arena)
+nl_str nl_remote_cache_etag(nl_remote_cache *cache, nl_str path, nl_arena *arena)
 {
     nl_mutex_lock(&cache->mutex);
     const entry *e = find(cache, path);
@@ -88,25 +88,25 @@ nl_str nl_rest_cache_etag(nl_rest_cache *cache, nl_str path, nl_arena *arena)
     return etag;
 }
 
-static const nl_rest_credential *copy_credentials(nl_arena *arena, const nl_rest_table *table)
+static const nl_remote_credential *copy_credentials(nl_arena *arena, const nl_remote_table *table)
 {
-    nl_rest_credential *copies = NL_NEW_ARRAY(arena, nl_rest_credential, (size_t)table->credential_count + 1);
+    nl_remote_credential *copies = NL_NEW_ARRAY(arena, nl_remote_credential, (size_t)table->credential_count + 1);
     for (uint32_t i = 0; i < table->credential_count; i++)
-        copies[i] = (nl_rest_credential){nl_arena_str(arena, table->credentials[i].prefix),
+        copies[i] = (nl_remote_credential){nl_arena_str(arena, table->credentials[i].prefix),
                                          nl_properties_copy(arena, table->credentials[i].config, table->credentials[i].config_count), table->credentials[i].config_count};
     return copies;
 }
 
-static nl_rest_table copy_table(nl_arena *arena, const nl_rest_table *table)
+static nl_remote_table copy_table(nl_arena *arena, const nl_remote_table *table)
 {
-    return (nl_rest_table){.metadata = nl_table_metadata_retain(table->metadata),
+    return (nl_remote_table){.metadata = nl_table_metadata_retain(table->metadata),
                            .config = nl_properties_copy(arena, table->config, table->config_count),
                            .config_count = table->config_count,
                            .credentials = copy_credentials(arena, table),
                            .credential_count = table->credential_count};
 }
 
-bool nl_rest_cache_find(nl_rest_cache *cache, nl_str path, nl_str etag, nl_arena *arena, nl_rest_table *table)
+bool nl_remote_cache_find(nl_remote_cache *cache, nl_str path, nl_str etag, nl_arena *arena, nl_remote_table *table)
 {
     nl_mutex_lock(&cache->mutex);
     const entry *e = find(cache, path);
@@ -117,14 +117,14 @@ bool nl_rest_cache_find(nl_rest_cache *cache, nl_str path, nl_str etag, nl_arena
 }
 
 /* With the mutex held: takes the entry at i out. */
-static entry take_out(nl_rest_cache *cache, uint32_t i)
+static entry take_out(nl_remote_cache *cache, uint32_t i)
 {
     const entry out = cache->entries[i];
     cache->entries[i] = cache->entries[--cache->entry_count];
     return out;
 }
 
-void nl_rest_cache_drop(nl_rest_cache *cache, nl_str path)
+void nl_remote_cache_drop(nl_remote_cache *cache, nl_str path)
 {
     entry old = {0};
     nl_mutex_lock(&cache->mutex);
@@ -134,9 +134,9 @@ void nl_rest_cache_drop(nl_rest_cache *cache, nl_str path)
     if (old.arena) entry_fini(&old);
 }
 
-void nl_rest_cache_put(nl_rest_cache *cache, nl_str path, nl_str etag, const nl_rest_table *table)
+void nl_remote_cache_put(nl_remote_cache *cache, nl_str path, nl_str etag, const nl_remote_table *table)
 {
-    nl_rest_cache_drop(cache, path);
+    nl_remote_cache_drop(cache, path);
     if (!etag.length || !cache->entry_max) return;
     entry made = {.arena = nl_arena_new(NULL), .written_micros = nl_now_micros()}, old = {0};
     made.path = nl_arena_str(made.arena, path);

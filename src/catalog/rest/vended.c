@@ -31,7 +31,7 @@ typedef struct generation { /* what one answer brought */
 
 typedef struct vended_fs {
     nl_fs base;
-    nl_rest_catalog *catalog; /* retained */
+    nl_remote_catalog *catalog; /* retained */
     nl_arena *arena;          /* owned: identifier, config */
     nl_identifier identifier;
     nl_str token, endpoint;   /* endpoint: client.refresh-credentials-endpoint or empty */
@@ -63,7 +63,7 @@ static void generation_free(generation *g)
 }
 
 /* The earliest end of any credential, in microseconds; NL_NONE: none ends. */
-static int64_t end_of(const nl_property *config, uint32_t config_count, const nl_rest_credential *credentials, uint32_t credential_count)
+static int64_t end_of(const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials, uint32_t credential_count)
 {
     int64_t end = NL_NONE, ms;
     for (uint32_t i = 0; i <= credential_count; i++) {
@@ -75,7 +75,7 @@ static int64_t end_of(const nl_property *config, uint32_t config_count, const nl
     return end;
 }
 
-static nl_status add_route(generation *g, const nl_rest_session *session, const nl_property *config, uint32_t config_count, const nl_rest_credential *credential,
+static nl_status add_route(generation *g, const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credential,
                            nl_memory *memory)
 {
     const uint32_t more = credential ? credential->config_count : 0;
@@ -96,7 +96,7 @@ static nl_status add_route(generation *g, const nl_rest_session *session, const 
     return NULL;
 }
 
-static nl_status make_generation(const nl_rest_session *session, const nl_property *config, uint32_t config_count, const nl_rest_credential *credentials,
+static nl_status make_generation(const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials,
                                  uint32_t credential_count, nl_memory *memory, generation **made)
 {
     nl_arena *arena = nl_arena_new(memory);
@@ -124,26 +124,26 @@ static void publish(vended_fs *self, generation *g, int64_t end_micros)
 }
 
 /* New credentials: from the endpoint named or advertised, else with the table itself. */
-static nl_status ask_credentials(vended_fs *self, const nl_rest_session *session, nl_arena *arena, const nl_rest_credential **credentials, uint32_t *credential_count,
+static nl_status ask_credentials(vended_fs *self, const nl_remote_session *session, nl_arena *arena, const nl_remote_credential **credentials, uint32_t *credential_count,
                                  const nl_property **config, uint32_t *config_count)
 {
-    nl_rest_answer answer;
-    const nl_rest_subject subject = nl_rest_subject_of(arena, self->catalog, session, NL_REST_TABLE, &self->identifier);
-    const nl_str path = nl_rest_item_path(arena, session, &self->identifier, "tables");
-    nl_rest_request request = {.method = "GET", .path = path, .token = self->token};
+    nl_remote_answer answer;
+    const nl_remote_subject subject = nl_remote_subject_of(arena, self->catalog, session, NL_REMOTE_TABLE, &self->identifier);
+    const nl_str path = nl_remote_item_path(arena, session, &self->identifier, "tables");
+    nl_remote_request request = {.method = "GET", .path = path, .token = self->token};
     const bool is_whole = nl_str_find(self->endpoint, NL_STR("://"), 0) != NL_NOT_FOUND;
     *config = self->config;
     *config_count = self->config_count;
     if (self->endpoint.length) {
         const nl_str below = self->endpoint.data[0] == '/' ? nl_str_slice(self->endpoint, 1, self->endpoint.length) : self->endpoint;
         request.path = is_whole ? self->endpoint : nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(session->uri), NL_STR_ARG(below));
-    } else if (nl_rest_offers(session, NL_REST_CREDENTIALS)) {
+    } else if (nl_remote_offers(session, NL_REMOTE_CREDENTIALS)) {
         request.path = nl_arena_f(arena, NL_STR_FMT "/credentials", NL_STR_ARG(path));
     }
-    NL_TRY(nl_rest_ask(self->catalog, session, &request, &subject, arena, &answer));
-    if (!nl_str_equal(request.path, path)) return nl_rest_credentials_read(arena, answer.json, credentials, credential_count);
-    nl_rest_table table;
-    NL_TRY(nl_rest_table_read(arena, answer.json, self->catalog->base.memory, &table));
+    NL_TRY(nl_remote_ask(self->catalog, session, &request, &subject, arena, &answer));
+    if (!nl_str_equal(request.path, path)) return nl_remote_credentials_read(arena, answer.json, credentials, credential_count);
+    nl_remote_table table;
+    NL_TRY(nl_remote_table_read(arena, answer.json, self->catalog->base.memory, &table));
     nl_table_metadata_release(table.metadata);
     *credentials = table.credentials;
     *credential_count = table.credential_count;
@@ -154,12 +154,12 @@ static nl_status ask_credentials(vended_fs *self, const nl_rest_session *session
 
 static nl_status renew(vended_fs *self, nl_arena *arena)
 {
-    const nl_rest_session *session;
-    const nl_rest_credential *credentials = NULL;
+    const nl_remote_session *session;
+    const nl_remote_credential *credentials = NULL;
     const nl_property *config;
     uint32_t credential_count = 0, config_count;
     generation *made = NULL;
-    NL_TRY(nl_rest_session_of(self->catalog, &session));
+    NL_TRY(nl_remote_session_of(self->catalog, &session));
     NL_TRY(ask_credentials(self, session, arena, &credentials, &credential_count, &config, &config_count));
     NL_TRY(make_generation(session, config, config_count, credentials, credential_count, self->catalog->base.memory, &made));
     publish(self, made, end_of(config, config_count, credentials, credential_count));
@@ -286,14 +286,14 @@ static const nl_fs_ops vended_ops = {.scheme = "vended",
                                      .list = vended_list,
                                      .free = vended_free};
 
-static vended_fs *new_vended(nl_rest_catalog *catalog, const nl_identifier *identifier, const nl_rest_table *table)
+static vended_fs *new_vended(nl_remote_catalog *catalog, const nl_identifier *identifier, const nl_remote_table *table)
 {
     vended_fs *self = calloc(1, sizeof(*self));
     if (!self) return NULL;
     self->base.ops = &vended_ops;
     atomic_init(&self->base.references, 1);
     nl_mutex_init(&self->mutex);
-    self->catalog = nl_rest_of(nl_catalog_retain(&catalog->base));
+    self->catalog = nl_remote_of(nl_catalog_retain(&catalog->base));
     self->arena = nl_arena_new(NULL);
     nl_str *parts = NL_NEW_ARRAY(self->arena, nl_str, (size_t)identifier->namespace_count + 1);
     for (uint32_t i = 0; i < identifier->namespace_count; i++)
@@ -301,12 +301,12 @@ static vended_fs *new_vended(nl_rest_catalog *catalog, const nl_identifier *iden
     self->identifier = (nl_identifier){parts, identifier->namespace_count, nl_arena_str(self->arena, identifier->name)};
     self->config = nl_properties_copy(self->arena, table->config, table->config_count);
     self->config_count = table->config_count;
-    self->token = nl_arena_str(self->arena, nl_rest_table_token(table));
+    self->token = nl_arena_str(self->arena, nl_remote_table_token(table));
     self->endpoint = nl_arena_str(self->arena, find_property(table->config, table->config_count, "client.refresh-credentials-endpoint"));
     return self;
 }
 
-nl_status nl_rest_table_fs(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_identifier *identifier, const nl_rest_table *table, nl_fs **fs)
+nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table, nl_fs **fs)
 {
     nl_memory *memory = catalog->base.memory;
     const int64_t end = end_of(table->config, table->config_count, table->credentials, table->credential_count);

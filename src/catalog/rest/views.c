@@ -2,35 +2,35 @@
 #include "catalog/rest/tables.h"
 #include "catalog/rest/views.h"
 
-nl_status nl_rest_list_views(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+nl_status nl_remote_list_views(nl_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
-    NL_TRY(nl_rest_session_of(catalog, &session));
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
+    NL_TRY(nl_remote_session_of(catalog, &session));
     *list = (nl_name_list){0};
-    if (!nl_rest_offers(session, NL_REST_LIST_VIEWS)) return NULL;
-    const nl_rest_subject subject = nl_rest_subject_of(arena, catalog, session, NL_REST_NEW_VIEW, &(nl_identifier){parts, part_count, {0}});
-    return nl_rest_list(catalog, session, nl_rest_namespace_path(arena, session, parts, part_count, "/views"), (nl_str){0}, &subject, false, arena, list);
+    if (!nl_remote_offers(session, NL_REMOTE_LIST_VIEWS)) return NULL;
+    const nl_remote_subject subject = nl_remote_subject_of(arena, catalog, session, NL_REMOTE_NEW_VIEW, &(nl_identifier){parts, part_count, {0}});
+    return nl_remote_list(catalog, session, nl_remote_namespace_path(arena, session, parts, part_count, "/views"), (nl_str){0}, &subject, false, arena, list);
 }
 
-static nl_status load_in(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_identifier *identifier, nl_arena *arena, const nl_view_metadata **view)
+static nl_status load_in(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, nl_arena *arena, const nl_view_metadata **view)
 {
-    nl_rest_answer answer;
-    const nl_rest_subject subject = nl_rest_subject_of(arena, catalog, session, NL_REST_VIEW, identifier);
-    const nl_rest_request request = {.method = "GET", .path = nl_rest_item_path(arena, session, identifier, "views")};
-    NL_TRY(nl_rest_ask(catalog, session, &request, &subject, arena, &answer));
-    return nl_rest_view_read(arena, answer.json, catalog->base.memory, view);
+    nl_remote_answer answer;
+    const nl_remote_subject subject = nl_remote_subject_of(arena, catalog, session, NL_REMOTE_VIEW, identifier);
+    const nl_remote_request request = {.method = "GET", .path = nl_remote_item_path(arena, session, identifier, "views")};
+    NL_TRY(nl_remote_ask(catalog, session, &request, &subject, arena, &answer));
+    return nl_remote_view_read(arena, answer.json, catalog->base.memory, view);
 }
 
-nl_status nl_rest_load_view(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata **view)
+nl_status nl_remote_load_view(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata **view)
 {
-    nl_rest_catalog *catalog = nl_rest_of(self);
-    const nl_rest_session *session;
-    NL_TRY(nl_rest_check_name(catalog, identifier));
-    NL_TRY(nl_rest_session_of(catalog, &session));
+    nl_remote_catalog *catalog = nl_remote_of(self);
+    const nl_remote_session *session;
+    NL_TRY(nl_remote_check_name(catalog, identifier));
+    NL_TRY(nl_remote_session_of(catalog, &session));
     nl_arena *arena = nl_arena_new(self->memory);
     nl_status status;
-    if (!nl_rest_offers(session, NL_REST_LOAD_VIEW)) status = NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quoted_identifier(arena, self, identifier)));
+    if (!nl_remote_offers(session, NL_REMOTE_LOAD_VIEW)) status = NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quoted_identifier(arena, self, identifier)));
     else status = load_in(catalog, session, identifier, arena, view);
     nl_arena_free(arena);
     return status;
@@ -53,7 +53,7 @@ static void append_creation(nl_builder *out, const nl_identifier *identifier, co
     nl_view_version_append_json(&version, out);
     nl_json_after_value(&writer);
     nl_json_key(&writer, "properties");
-    nl_rest_append_properties(&writer, view->properties, view->property_count);
+    nl_remote_append_properties(&writer, view->properties, view->property_count);
     nl_json_end(&writer, '}');
 }
 
@@ -62,7 +62,7 @@ static void append_change(nl_builder *out, const nl_identifier *identifier, cons
     nl_json_writer writer = {.out = out};
     nl_json_begin(&writer, '{');
     nl_json_key(&writer, "identifier");
-    nl_rest_append_identifier(&writer, identifier);
+    nl_remote_append_identifier(&writer, identifier);
     nl_json_key(&writer, "requirements");
     nl_json_begin(&writer, '[');
     nl_json_begin(&writer, '{');
@@ -101,7 +101,7 @@ static bool is_same(const nl_view_metadata *view, const nl_view_metadata *wanted
     return true;
 }
 
-static nl_status settle(nl_rest_catalog *catalog, const nl_rest_session *session, const nl_identifier *identifier, const nl_view_metadata *wanted, nl_arena *arena,
+static nl_status settle(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_view_metadata *wanted, nl_arena *arena,
                         nl_status unknown, const nl_view_metadata **committed)
 {
     const nl_view_metadata *view = NULL;
@@ -124,54 +124,54 @@ typedef struct view_commit {
     uint32_t update_count;
 } view_commit;
 
-static nl_status commit_in(nl_rest_catalog *catalog, const view_commit *c, nl_builder *body, nl_arena *arena, const nl_view_metadata **committed)
+static nl_status commit_in(nl_remote_catalog *catalog, const view_commit *c, nl_builder *body, nl_arena *arena, const nl_view_metadata **committed)
 {
-    const nl_rest_session *session;
-    nl_rest_answer answer;
-    NL_TRY(nl_rest_session_of(catalog, &session));
-    NL_TRY(nl_rest_require(session, c->base ? NL_REST_COMMIT_VIEW : NL_REST_CREATE_VIEW));
+    const nl_remote_session *session;
+    nl_remote_answer answer;
+    NL_TRY(nl_remote_session_of(catalog, &session));
+    NL_TRY(nl_remote_require(session, c->base ? NL_REMOTE_COMMIT_VIEW : NL_REMOTE_CREATE_VIEW));
     if (c->base) append_change(body, c->identifier, c->base, c->updates, c->update_count);
     else append_creation(body, c->identifier, c->updated);
     if (nl_builder_failed(body)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The view is larger than %zu bytes", body->limit);
-    const nl_str path = c->base ? nl_rest_item_path(arena, session, c->identifier, "views")
-                                : nl_rest_namespace_path(arena, session, c->identifier->namespace_parts, c->identifier->namespace_count, "/views");
-    const nl_rest_request request = {.method = "POST", .path = path, .body = nl_builder_str(body), .is_commit = true};
-    const nl_rest_subject subject = nl_rest_subject_of(arena, catalog, session, c->base ? NL_REST_COMMIT : NL_REST_NEW_VIEW, c->identifier);
-    nl_status status = nl_rest_ask(catalog, session, &request, &subject, arena, &answer);
-    if (!status) return nl_rest_view_read(arena, answer.json, catalog->base.memory, committed);
+    const nl_str path = c->base ? nl_remote_item_path(arena, session, c->identifier, "views")
+                                : nl_remote_namespace_path(arena, session, c->identifier->namespace_parts, c->identifier->namespace_count, "/views");
+    const nl_remote_request request = {.method = "POST", .path = path, .body = nl_builder_str(body), .is_commit = true};
+    const nl_remote_subject subject = nl_remote_subject_of(arena, catalog, session, c->base ? NL_REMOTE_COMMIT : NL_REMOTE_NEW_VIEW, c->identifier);
+    nl_status status = nl_remote_ask(catalog, session, &request, &subject, arena, &answer);
+    if (!status) return nl_remote_view_read(arena, answer.json, catalog->base.memory, committed);
     const nl_error_kind kind = nl_error_kind_of(status);
     const bool is_lost = kind == NL_KIND_UNKNOWN_STATE || (kind == NL_KIND_RETRY && nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED);
     return is_lost ? settle(catalog, session, c->identifier, c->updated, arena, status, committed) : status;
 }
 
-nl_status nl_rest_commit_view(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated, const nl_view_update *updates,
+nl_status nl_remote_commit_view(nl_catalog *self, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated, const nl_view_update *updates,
                               uint32_t update_count, const nl_view_metadata **committed)
 {
     nl_builder body;
     const view_commit c = {identifier, base, updated, updates, update_count};
     nl_arena *arena = nl_arena_new(self->memory);
     nl_builder_init(&body, NL_METADATA_BYTES_MAX);
-    nl_status status = commit_in(nl_rest_of(self), &c, &body, arena, committed);
+    nl_status status = commit_in(nl_remote_of(self), &c, &body, arena, committed);
     nl_builder_fini(&body);
     nl_arena_free(arena);
     return status;
 }
 
-nl_status nl_rest_drop_view(nl_catalog *self, const nl_identifier *identifier, bool *was_dropped)
+nl_status nl_remote_drop_view(nl_catalog *self, const nl_identifier *identifier, bool *was_dropped)
 {
-    const nl_rest_session *session;
+    const nl_remote_session *session;
     *was_dropped = false;
-    NL_TRY(nl_rest_session_of(nl_rest_of(self), &session));
-    return nl_rest_offers(session, NL_REST_DROP_VIEW) ? nl_rest_drop(nl_rest_of(self), identifier, &nl_rest_views, (nl_str){0}, was_dropped) : NULL;
+    NL_TRY(nl_remote_session_of(nl_remote_of(self), &session));
+    return nl_remote_offers(session, NL_REMOTE_DROP_VIEW) ? nl_remote_drop(nl_remote_of(self), identifier, &nl_remote_views, (nl_str){0}, was_dropped) : NULL;
 }
 
-nl_status nl_rest_rename_view(nl_catalog *self, const nl_identifier *from, const nl_identifier *to)
+nl_status nl_remote_rename_view(nl_catalog *self, const nl_identifier *from, const nl_identifier *to)
 {
-    return nl_rest_rename(nl_rest_of(self), from, to, &nl_rest_views);
+    return nl_remote_rename(nl_remote_of(self), from, to, &nl_remote_views);
 }
 
 /* What a view's metadata holds until the server, which is not told it, chooses a place. */
-nl_status nl_rest_default_location(nl_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *location)
+nl_status nl_remote_default_location(nl_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *location)
 {
     const nl_str text = nl_identifier_text(arena, identifier);
     *location = nl_arena_f(arena, "rest:" NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(self->name), NL_STR_ARG(text));

@@ -145,6 +145,19 @@ static nl_rewrite_options rewrite_options(const survey *self, bool of_deletes)
     };
 }
 
+/* Deletion vectors go with their data file; deletes of other kinds stay until somebody asks whether they are needed. */
+static void count_applied(survey *self, const nl_scan_plan *plan)
+{
+    nl_path_set *applied = nl_path_set_new(self->arena);
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const nl_file_task *task = &plan->tasks[i];
+        self->health->files_with_deletes += task->delete_count > 0;
+        for (uint32_t k = 0; k < task->delete_count; k++)
+            if (!nl_data_file_is_deletion_vector(task->deletes[k])) (void)nl_path_set_add(applied, task->deletes[k]->path, 0);
+    }
+    self->health->dangling_delete_files = self->health->position_delete_files + self->health->equality_delete_files - nl_path_set_count(applied);
+}
+
 static nl_status plan_rewrite(survey *self)
 {
     nl_scan_plan *plan = NULL;
@@ -162,6 +175,7 @@ static nl_status plan_rewrite(survey *self)
     };
     const nl_rewrite_options options = rewrite_options(self, false);
     NL_TRY(nl_scan_plan_new(&planning, &plan));
+    count_applied(self, plan);
     nl_status status = nl_plan_rewrite(plan, self->metadata, &options, self->arena, &groups, &count);
     for (uint32_t i = 0; !status && i < count; i++) {
         self->health->rewrite_files += groups[i].task_count;
@@ -206,13 +220,13 @@ static void advise_data_files(survey *self)
                          .effect = nl_arena_f(arena, "would rewrite %lld files (%s) in %lld groups to about %lld files", (long long)health->rewrite_files,
                                               size_text(arena, health->rewrite_bytes).data, (long long)health->rewrite_groups, (long long)after),
                          .is_urgent = health->rewrite_files >= 100});
-    } else if (health->equality_delete_files > 0 || is_in_debt) {
+    } else if (health->files_with_deletes > 0 && (health->equality_delete_files > 0 || is_in_debt)) {
         advise(self, &(nl_health_advice){
                          .procedure = "rewrite_data_files",
                          .arguments = NL_STR("options => map('delete-file-threshold', '1')"),
                          .why = nl_arena_f(arena, "%lld deletes in %lld files apply to %lld rows: every read sorts them out again", (long long)deletes,
                                            (long long)(health->position_delete_files + health->equality_delete_files + health->vectors), (long long)health->rows),
-                         .effect = NL_STR("would rewrite the data files that deletes apply to, without the deleted rows"),
+                         .effect = nl_arena_f(arena, "would rewrite the %lld data files that deletes apply to, without the deleted rows", (long long)health->files_with_deletes),
                          .is_urgent = is_in_debt});
     }
 }
@@ -222,7 +236,13 @@ static void advise_deletes_and_manifests(survey *self)
     nl_table_health *health = self->health;
     nl_arena *arena = self->arena;
     const int64_t manifests = health->data_manifests;
-    if (self->delete_rewrite_files > 0)
+    if (health->dangling_delete_files > 0 && health->files_with_deletes == 0)
+        advise(self, &(nl_health_advice){
+                         .procedure = "rewrite_position_delete_files",
+                         .arguments = NL_STR("options => map('rewrite-all', 'true')"),
+                         .why = nl_arena_f(arena, "%lld delete files apply to no data file any more", (long long)health->dangling_delete_files),
+                         .effect = NL_STR("would drop the position deletes that nothing needs")});
+    else if (self->delete_rewrite_files > 0)
         advise(self, &(nl_health_advice){
                          .procedure = "rewrite_position_delete_files",
                          .why = nl_arena_f(arena, "%lld small files of position deletes", (long long)health->position_delete_files),

@@ -26,6 +26,8 @@ typedef struct nl_table_health {
     int64_t equality_delete_files, equality_deletes;
     int64_t vectors, vector_deletes;  /* deletion vectors */
     int64_t delete_bytes;
+    int64_t files_with_deletes;       /* data files that some delete applies to */
+    int64_t dangling_delete_files;    /* position and equality deletes that apply to no data file any more */
     int64_t data_manifests, delete_manifests, manifest_bytes;
     int64_t snapshots, expirable_snapshots, oldest_snapshot_ms; /* oldest: 0 without any */
     int64_t metadata_bytes, metadata_log; /* of the metadata file; earlier ones that it names */

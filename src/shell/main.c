@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/distance.h"
+#include "shell/health.h"
 #include "shell/interactive.h"
 #include "shell/script.h"
 #include "shell/sql_options.h"
@@ -20,6 +21,7 @@ static void print_help(void)
            "  configure  write the AWS profile that leads clients to the services\n"
            "  logs       show what a detached `nilas up` has written\n"
            "  dashboard  show the address of the dashboard\n"
+           "  health     show how a table is laid out, and which maintenance it needs\n"
            "  version    show the version\n"
            "  help       show this text\n\n`nilas COMMAND --help` tells more.\n");
 }
@@ -36,20 +38,6 @@ static void warn_of_unknown_confs(nl_arena *arena, const nl_sql_flags *flags)
         else if (nl_str_starts(conf->key, NL_STR("spark.sql.")))
             fprintf(stderr, "Warning: nilas does not know the configuration key " NL_STR_FMT "; it changes nothing\n", NL_STR_ARG(conf->key));
     }
-}
-
-static nl_status open_session(const nl_sql_flags *flags, nl_session **session)
-{
-    const uint32_t count = flags->confs.count + flags->variables.count;
-    nl_property *confs = calloc(count ? count : 1, sizeof(*confs));
-    if (!confs) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", count), NL_P("receivedBytes", "0"));
-    for (uint32_t i = 0; i < flags->confs.count; i++)
-        confs[i] = *(const nl_property *)flags->confs.items[i];
-    for (uint32_t i = 0; i < flags->variables.count; i++)
-        confs[flags->confs.count + i] = *(const nl_property *)flags->variables.items[i];
-    nl_status status = nl_session_new(confs, count, session);
-    free(confs);
-    return status;
 }
 
 /* A file that is not there ends the program with 1, not 3: so does spark-sql. */
@@ -106,7 +94,7 @@ static int run_sql(int argument_count, char **arguments)
         nl_sql_flags_print_help();
     } else if (flags.wants_version) {
         printf("nilas %s\n", NILAS_VERSION);
-    } else if ((status = open_session(&flags, &session)) != NULL) {
+    } else if ((status = nl_sql_flags_open_session(&flags, &session)) != NULL) {
         nl_shell_print_error(status);
         exit_status = EXIT_FAILURE;
     } else {
@@ -153,6 +141,7 @@ static int run_help(int argument_count, char **arguments)
         return EXIT_SUCCESS;
     }
     if (strcmp(about, "sql") == 0) nl_sql_flags_print_help();
+    else if (strcmp(about, "health") == 0) nl_health_print_help();
     else print_help();
     return EXIT_SUCCESS;
 }
@@ -162,7 +151,7 @@ static const struct {
     int (*run)(int argument_count, char **arguments);
 } commands[] = {
     {"sql", run_sql}, {"up", nl_up_main}, {"down", nl_down_main}, {"status", nl_status_main}, {"configure", nl_configure_main},
-    {"logs", nl_logs_main}, {"dashboard", nl_dashboard_main}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
+    {"logs", nl_logs_main}, {"dashboard", nl_dashboard_main}, {"health", nl_health_main}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
 };
 
 int main(int argc, char **argv)

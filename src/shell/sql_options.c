@@ -241,3 +241,17 @@ nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **argumen
         nl_list_add(arena, &flags->confs, confs.items[i]);
     return NULL;
 }
+
+nl_status nl_sql_flags_open_session(const nl_sql_flags *flags, nl_session **session)
+{
+    const uint32_t count = flags->confs.count + flags->variables.count;
+    nl_property *confs = calloc(count ? count : 1, sizeof(*confs));
+    if (!confs) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", count), NL_P("receivedBytes", "0"));
+    for (uint32_t i = 0; i < flags->confs.count; i++)
+        confs[i] = *(const nl_property *)flags->confs.items[i];
+    for (uint32_t i = 0; i < flags->variables.count; i++)
+        confs[flags->confs.count + i] = *(const nl_property *)flags->variables.items[i];
+    nl_status status = nl_session_new(confs, count, session);
+    free(confs);
+    return status;
+}

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "iceberg/snapshot.h"
+#include "session/session.h"
 #include "shell/output.h"
 
 typedef struct nl_sql_flags { /* texts borrow from argv and the arena */
@@ -28,3 +29,5 @@ typedef struct nl_script_source {
 /* Fails: NILAS_ILLEGAL_ARGUMENT naming the flag; files that cannot be read. */
 NL_MUST_USE nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **arguments, nl_sql_flags *flags);
 void nl_sql_flags_print_help(void);
+/* A session with the flags' confs and variables; owned. */
+NL_MUST_USE nl_status nl_sql_flags_open_session(const nl_sql_flags *flags, nl_session **session);

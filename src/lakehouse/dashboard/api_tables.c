@@ -265,6 +265,8 @@ static void write_numbers(nl_dashboard_call *call, const nl_table_health *health
         {"vectors", health->vectors},
         {"vectorDeletes", health->vector_deletes},
         {"deleteBytes", health->delete_bytes},
+        {"filesWithDeletes", health->files_with_deletes},
+        {"danglingDeleteFiles", health->dangling_delete_files},
         {"dataManifests", health->data_manifests},
         {"deleteManifests", health->delete_manifests},
         {"manifestBytes", health->manifest_bytes},

@@ -268,7 +268,7 @@ async function showHealth(place, which) {
       fact("Data files", numberText(health.dataFiles), `${sizeText(health.dataBytes)} in ${count(health.partitions || (health.dataFiles ? 1 : 0), "partition", "partitions")}`),
       fact("Mean file size", health.dataFiles ? sizeText(health.dataBytes / health.dataFiles) : "none", `target ${sizeText(health.targetFileBytes)}`),
       fact("Rows", numberText(health.rows), "before deletes"),
-      fact("Delete debt", health.rows ? `${(100 * deletes / health.rows).toFixed(1)} %` : "none", `${count(deletes, "delete", "deletes")} in ${count(deleteFiles, "file", "files")}`),
+      fact("Delete debt", health.rows ? `${(100 * deletes / health.rows).toFixed(1)} %` : "none", `${count(deletes, "delete", "deletes")} in ${count(deleteFiles, "file", "files")}` + (health.danglingDeleteFiles ? `, ${numberText(health.danglingDeleteFiles)} of them dangling` : "")),
       fact("Manifests", numberText(health.dataManifests + health.deleteManifests), sizeText(health.manifestBytes)),
       fact("Snapshots", numberText(health.snapshots), `${numberText(health.expirableSnapshots)} may expire`),
       fact("Metadata file", sizeText(health.metadataBytes), `names ${count(health.metadataLog, "earlier one", "earlier ones")}`)),

@@ -173,7 +173,7 @@ static nl_status bind_arguments(nl_call *call, const nl_ast_arguments *arguments
 }
 
 /* The argument names a table of the procedure's catalog; the catalog's own name may stand in front. */
-static nl_status open_table(nl_call *call)
+static nl_status name_table(nl_call *call)
 {
     nl_command *command = call->command;
     nl_ast_name name;
@@ -191,8 +191,13 @@ static nl_status open_table(nl_call *call)
             parts[count++].text = current[i];
     for (uint32_t i = has_catalog; i < name.count; i++)
         parts[count++].text = name.parts[i].text;
-    const nl_ast_name full = {.parts = parts, .count = count};
-    NL_TRY(nl_write_table_open(command, &full, &call->target));
+    call->table_name = (nl_ast_name){.parts = parts, .count = count};
+    return NULL;
+}
+
+static nl_status open_table(nl_call *call)
+{
+    NL_TRY(nl_write_table_open(call->command, &call->table_name, &call->target));
     call->table = call->target.table;
     return NULL;
 }
@@ -213,9 +218,11 @@ nl_status nl_run_call(nl_command *command, const nl_ast_statement *statement)
     nl_call call = {.command = command};
     NL_TRY(resolve_procedure(&call, &statement->call->name));
     NL_TRY(bind_arguments(&call, &statement->call->args));
-    NL_TRY(open_table(&call));
+    NL_TRY(name_table(&call));
+    if (!call.procedure->makes_table) NL_TRY(open_table(&call));
     nl_status status = open_rows(&call);
     if (!status) status = call.procedure->run(&call);
-    nl_write_table_fini(&call.target);
+    if (call.procedure->makes_table) nl_iceberg_table_release(call.table);
+    else nl_write_table_fini(&call.target);
     return status;
 }

@@ -37,7 +37,8 @@ typedef struct nl_call { /* one CALL */
     nl_catalog *catalog;
     nl_str catalog_name;
     nl_value arguments[NL_PARAMETERS_MAX]; /* null where not given */
-    nl_iceberg_table *table;               /* of the argument `table`; counted */
+    nl_ast_name table_name;                /* the argument `table`, catalog first */
+    nl_iceberg_table *table;               /* of that name; counted; NULL for a procedure that makes it */
     nl_write_table target;                 /* the same, opened for writing */
     nl_rows *rows;
 } nl_call;
@@ -48,6 +49,7 @@ struct nl_procedure {
     nl_parameter parameters[NL_PARAMETERS_MAX + 1];
     nl_output_column outputs[NL_OUTPUTS_MAX + 1];
     nl_status (*run)(nl_call *call);
+    bool makes_table; /* the argument `table` names what is not there yet */
 };
 
 const nl_procedure *nl_procedure_at(uint32_t i); /* NULL past the end */

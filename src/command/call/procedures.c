@@ -2,6 +2,7 @@
 #include "command/call/procedure.h"
 
 #include "base/calendar.h"
+#include "base/number.h"
 #include "iceberg/maintenance.h"
 
 static int64_t current_id(nl_iceberg_table *table)
@@ -153,10 +154,22 @@ static nl_status rewrite_manifests(nl_call *call)
     return nl_call_numbers(call, (const int64_t[]){rewritten, added});
 }
 
+static int64_t summary_number(const nl_snapshot *snapshot, const char *key)
+{
+    int64_t number;
+    return nl_parse_int64(nl_snapshot_summary(snapshot, key), &number) ? number : NL_NONE;
+}
+
 static nl_status register_table(nl_call *call)
 {
-    (void)call;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Registering tables is not supported by hadoop catalogs");
+    nl_session_name name;
+    const nl_str file = nl_call_text(call, 1);
+    if (file.length == 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot handle an empty argument metadata_file");
+    NL_TRY(nl_command_table_name(call->command, &call->table_name, &name));
+    NL_TRY(nl_catalog_register_table(name.catalog, &name.identifier, file, &call->table));
+    const nl_snapshot *snapshot = nl_table_current_snapshot(call->table->metadata);
+    if (!snapshot) return nl_call_numbers(call, (const int64_t[]){NL_NONE, NL_NONE, NL_NONE});
+    return nl_call_numbers(call, (const int64_t[]){snapshot->snapshot_id, summary_number(snapshot, "total-records"), summary_number(snapshot, "total-data-files")});
 }
 
 #define TABLE {"table", NL_PARAMETER_STRING, true}
@@ -250,7 +263,8 @@ static const nl_procedure procedures[] = {
      .doc = "Makes a table of an existing metadata file.",
      .parameters = {TABLE, {"metadata_file", NL_PARAMETER_STRING, true}},
      .outputs = {{"current_snapshot_id", NL_TYPE_BIGINT, true}, {"total_records_count", NL_TYPE_BIGINT, true}, {"total_data_files_count", NL_TYPE_BIGINT, true}},
-     .run = register_table},
+     .run = register_table,
+     .makes_table = true},
 };
 
 const nl_procedure *nl_procedure_at(uint32_t i)

@@ -10,10 +10,10 @@ nilas=$(realpath "$1")
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
-packages=("boto3==1.44.8")
+packages=("boto3==1.44.8" "pyiceberg[pyarrow]==0.12.0")
 
 python=${NILAS_TEST_PYTHON:-$cache/venv-lakehouse/bin/python}
-if ! "$python" -c 'import boto3' 2> /dev/null; then
+if ! "$python" -c 'import boto3, pyiceberg, pyarrow' 2> /dev/null; then
   python=$cache/venv-lakehouse/bin/python
   [ -x "$python" ] || python3 -m venv "$cache/venv-lakehouse"
   "$python" -m pip install -q "${packages[@]}"

@@ -129,6 +129,7 @@ static nl_status insert_pointer(nl_sqlite *database, const pointer_work *work, c
     nl_sqlite_statement *insert;
     const int64_t now = nl_now_micros();
     NL_TRY(nl_namespace_must_exist(database, work->warehouse_id, scope, work->arena));
+    if (change->warehouse_location.length) NL_TRY(take_storage(database, change));
     NL_TRY(nl_sqlite_prepare(database,
                              "INSERT INTO tables (warehouse_id, namespace, name, uuid, is_view, metadata_location, warehouse_location, version_token,"
                              " created_micros, modified_micros) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -143,8 +144,7 @@ static nl_status insert_pointer(nl_sqlite *database, const pointer_work *work, c
     nl_sqlite_bind_text(insert, 8, change->next_token.length ? change->next_token : nl_tables_new_token(work->arena));
     nl_sqlite_bind_int(insert, 9, now);
     nl_sqlite_bind_int(insert, 10, now);
-    NL_TRY(nl_sqlite_finish(insert, NULL));
-    return change->warehouse_location.length ? take_storage(database, change) : NULL;
+    return nl_sqlite_finish(insert, NULL);
 }
 
 static nl_status update_pointer(nl_sqlite *database, const pointer_work *work, const nl_pointer_change *change, const nl_table_entry *present)

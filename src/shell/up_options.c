@@ -80,6 +80,30 @@ static nl_status set_port(nl_arena *arena, const flag_row *row, nl_str value, nl
     return parse_port(nl_str_slice(value, equals + 1, value.length), row->name, &options->ports[service]);
 }
 
+/* A name is the prefix of paths of the REST catalog: "config" and the like begin other paths. */
+static bool is_warehouse_name(nl_str name)
+{
+    static const char *const taken[] = {"config", "oauth", "namespaces", "tables", "views", "transactions", "aws"};
+    bool is_good = name.length > 0 && name.length <= 255;
+    for (size_t i = 0; i < name.length; i++) is_good = is_good && (isalnum((unsigned char)name.data[i]) || strchr("-_.", name.data[i]));
+    for (size_t i = 0; i < NL_COUNT(taken); i++) is_good = is_good && !nl_str_is(name, taken[i]);
+    return is_good;
+}
+
+static nl_status add_warehouse(nl_arena *arena, const flag_row *row, nl_str value, nl_up_options *options)
+{
+    const size_t equals = nl_str_find_char(value, '=', 0);
+    const nl_str name = nl_str_slice(value, 0, equals), location = equals == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(value, equals + 1, value.length);
+    const bool is_place = nl_str_starts(location, NL_STR("s3://")) || nl_str_starts(location, NL_STR("file:/")) || nl_str_starts(location, NL_STR("/"));
+    if (!is_warehouse_name(name) || !is_place)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s wants NAME=LOCATION, as lab=s3://lab or lab=file:/srv/lab, not " NL_STR_FMT, row->name, NL_STR_ARG(value));
+    nl_property *warehouse = NL_NEW(arena, nl_property);
+    *warehouse = (nl_property){name, location};
+    while (warehouse->value.length > 1 && warehouse->value.data[warehouse->value.length - 1] == '/') warehouse->value.length--;
+    nl_list_add(arena, &options->warehouses, warehouse);
+    return NULL;
+}
+
 #define PLACE(member) offsetof(nl_up_options, member)
 #define ALL           (NL_UP | NL_DOWN | NL_STATUS | NL_CONFIGURE | NL_LOGS | NL_DASHBOARD)
 static const flag_row flags_table[] = {
@@ -88,6 +112,7 @@ static const flag_row flags_table[] = {
     {"--port", "-p", NL_UP | NL_CONFIGURE, NULL, "NAME=PORT", set_port, 0, "another port for a service (also NILAS_PORT_S3=…)"},
     {"--profile", NULL, NL_UP | NL_CONFIGURE, "NILAS_PROFILE", "NAME", set_text, PLACE(profile), "the AWS profile to write (default nilas)"},
     {"--no-configure", NULL, NL_UP, NULL, NULL, set_true, PLACE(has_no_configure), "leave the AWS configuration alone"},
+    {"--warehouse", NULL, NL_UP, NULL, "NAME=LOCATION", add_warehouse, 0, "another warehouse of the REST catalog, on s3:// or file:"},
     {"--no-maintenance", NULL, NL_UP, NULL, NULL, set_true, PLACE(has_no_maintenance), "no compaction and expiry in the background"},
     {"--access-key", NULL, NL_UP | NL_CONFIGURE, "NILAS_ACCESS_KEY", "KEY", set_text, PLACE(access_key), "the key pair that is known here (default nilas)"},
     {"--secret-key", NULL, NL_UP | NL_CONFIGURE, "NILAS_SECRET_KEY", "KEY", set_text, PLACE(secret_key), "better in the environment: others see command lines"},

@@ -13,6 +13,7 @@ typedef struct nl_up_options { /* texts borrow from argv, the environment and th
     nl_str data;              /* the data folder */
     nl_str listen;            /* empty: loopback */
     nl_list hosts;            /* nl_str *: further names in Host headers */
+    nl_list warehouses;       /* nl_property *: name and location of plain warehouses to be made when absent */
     nl_str access_key, secret_key;
     nl_str profile;
     bool is_strict;

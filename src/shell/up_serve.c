@@ -38,24 +38,37 @@ static nl_status open_stores(lakehouse *self, const nl_up_options *options)
     return nl_tables_open(self->state, self->objects, self->memory, &self->tables);
 }
 
-/* The plain warehouse that tutorials expect: s3://warehouse. */
-static nl_status make_default_warehouse(lakehouse *self)
+/* A plain warehouse and, on s3://, its bucket. */
+static nl_status make_warehouse(lakehouse *self, nl_str name, nl_str location, nl_arena *arena)
 {
-    nl_arena *arena = nl_arena_new(self->memory);
+    static const nl_str scheme = NL_STR_INIT("s3://");
     nl_warehouse found;
     bool exists = false;
-    nl_status status = nl_tables_find_warehouse(self->tables, NL_WAREHOUSE_PLAIN, NL_STR("warehouse"), arena, &found, &exists);
-    if (!status && !exists) status = nl_objects_create_bucket(self->objects, NL_STR("warehouse"), false);
-    if (status && nl_error_condition(status) == NL_COND_NILAS_ALREADY_EXISTS) {
+    NL_TRY(nl_tables_find_warehouse(self->tables, NL_WAREHOUSE_PLAIN, name, arena, &found, &exists));
+    if (exists && nl_str_equal(found.location, location)) return NULL;
+    if (exists)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "the warehouse " NL_STR_FMT " is at " NL_STR_FMT " already", NL_STR_ARG(name), NL_STR_ARG(found.location));
+    if (nl_str_starts(location, scheme)) {
+        const nl_str rest = nl_str_slice(location, scheme.length, location.length);
+        nl_status status = nl_objects_create_bucket(self->objects, nl_str_slice(rest, 0, nl_str_find_char(rest, '/', 0)), false);
+        if (status && nl_error_condition(status) != NL_COND_NILAS_ALREADY_EXISTS) return status;
         nl_error_free(status);
-        status = NULL;
     }
-    if (!status && !exists) {
-        const nl_warehouse wanted = {.kind = NL_WAREHOUSE_PLAIN, .name = NL_STR("warehouse"), .location = NL_STR("s3://warehouse")};
-        status = nl_tables_create_warehouse(self->tables, &wanted, arena, &found);
+    const nl_warehouse wanted = {.kind = NL_WAREHOUSE_PLAIN, .name = name, .location = location};
+    return nl_tables_create_warehouse(self->tables, &wanted, arena, &found);
+}
+
+/* The plain warehouse that tutorials expect, s3://warehouse, is made first: it is the one of clients that name none. */
+static nl_status make_warehouses(lakehouse *self, const nl_up_options *options)
+{
+    nl_arena *arena = nl_arena_new(self->memory);
+    nl_status status = make_warehouse(self, NL_STR("warehouse"), NL_STR("s3://warehouse"), arena);
+    for (uint32_t i = 0; i < options->warehouses.count && !status; i++) {
+        const nl_property *wanted = options->warehouses.items[i];
+        status = make_warehouse(self, wanted->key, wanted->value, arena);
     }
     nl_arena_free(arena);
-    return nl_note_if(status, NL_HERE, "making the warehouse");
+    return nl_note_if(status, NL_HERE, "making the warehouses");
 }
 
 static nl_status start_services(lakehouse *self, const nl_up_options *options, nl_arena *arena, uint16_t ports[NL_UP_SERVICES_MAX])
@@ -70,6 +83,7 @@ static nl_status start_services(lakehouse *self, const nl_up_options *options, n
         if (!options->wanted[i]) continue;
         NL_TRY(nl_up_services[i].make(&stores, &service));
         NL_TRY(nl_server_add(self->server, service, options->ports[i], &ports[i]));
+        if (nl_str_is(nl_str_from(nl_up_services[i].name), "s3")) nl_tables_set_s3_port(self->tables, ports[i]);
     }
     return NULL;
 }
@@ -101,7 +115,7 @@ static void configure(const nl_up_options *options, nl_arena *arena, nl_up_repor
 static nl_status start(lakehouse *self, const nl_up_options *options, nl_arena *arena, nl_up_report *facts)
 {
     NL_TRY(open_stores(self, options));
-    NL_TRY(make_default_warehouse(self));
+    NL_TRY(make_warehouses(self, options));
     NL_TRY(start_services(self, options, arena, facts->ports));
     nl_up_record record = {.pid = getpid(), .started_micros = nl_now_micros()};
     memcpy(record.ports, facts->ports, sizeof(record.ports));

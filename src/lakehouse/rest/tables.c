@@ -287,6 +287,8 @@ nl_status nl_rest_api_register_table(nl_rest_api_call *call)
 {
     nl_identifier identifier = {call->identifier.namespace_parts, call->identifier.namespace_count, {0}};
     nl_str file;
+    nl_fs *fs;
+    nl_file_info info;
     nl_kept_metadata kept = {0};
     nl_table_entry entry;
     bool is_overwrite = false, exists;
@@ -297,6 +299,8 @@ nl_status nl_rest_api_register_table(nl_rest_api_call *call)
     if (!is_overwrite) NL_TRY(nl_rest_api_check_free(call, &identifier, false));
     NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &identifier, call->arena, &entry, &exists));
     NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, file));
+    NL_TRY(nl_tables_fs(call->tables, file, &fs));
+    NL_TRY(nl_fs_stat(fs, file, &info)); /* what is kept of it could be older than its removal */
     NL_TRY(nl_tables_read_metadata(call->tables, file, &kept));
     const nl_pointer_change change = {.identifier = identifier, .expected = exists ? entry.metadata_location : (nl_str){0}, .next = file};
     nl_status status = nl_tables_commit(call->tables, call->warehouse.id, &change, 1);

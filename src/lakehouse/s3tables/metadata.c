@@ -7,22 +7,29 @@ static bool is_value(const json_t *json)
     return json && !json_is_null(json);
 }
 
-static nl_status require(nl_s3tables_call *call, const json_t *object, const char *const *keys, const char *what)
+/* A member by the name of the model, or by the one that goes over the wire. */
+typedef struct member_row {
+    const char *name, *wire_name;
+    bool is_required;
+} member_row;
+
+static const json_t *member(const json_t *object, const member_row *row)
 {
-    for (; *keys; keys++)
-        if (!is_value(json_object_get(object, *keys))) return nl_s3tables_bad(call, "%s of %s is required", *keys, what);
-    return NULL;
+    const json_t *value = json_object_get(object, row->wire_name);
+    return is_value(value) ? value : json_object_get(object, row->name);
 }
 
-/* Members renamed: {"sourceId","source-id"} …; pairs end with NULL. */
-static void copy_members(nl_json_writer *json, const json_t *object, const char *const (*pairs)[2])
+/* Members as Iceberg spells them; rows end with a NULL name. */
+static nl_status copy_members(nl_s3tables_call *call, nl_json_writer *json, const json_t *object, const member_row *rows, const char *what)
 {
-    for (; (*pairs)[0]; pairs++) {
-        const json_t *value = json_object_get(object, (*pairs)[0]);
+    for (; rows->name; rows++) {
+        const json_t *value = member(object, rows);
+        if (!is_value(value) && rows->is_required) return nl_s3tables_bad(call, "%s of %s is required", rows->name, what);
         if (!is_value(value)) continue;
-        nl_json_key(json, (*pairs)[1]);
+        nl_json_key(json, rows->wire_name);
         nl_json_write_json(json, value);
     }
+    return NULL;
 }
 
 /* Fields without an id get ids above all that were given. */
@@ -41,14 +48,12 @@ static int64_t highest_id(const json_t *fields)
 
 static nl_status write_field(nl_s3tables_call *call, nl_json_writer *json, const json_t *field, int64_t free_id)
 {
-    static const char *const required[] = {"name", "type", NULL};
+    static const member_row rows[] = {{"name", "name", true}, {"type", "type", true}, {"doc", "doc", false}, {NULL, NULL, false}};
     const json_t *id = json_object_get(field, "id");
-    NL_TRY(require(call, field, required, "a field of the schema"));
     nl_json_begin(json, '{');
     nl_json_key(json, "id");
     nl_json_write_int(json, json_is_integer(id) ? json_integer_value(id) : free_id);
-    static const char *const pairs[][2] = {{"name", "name"}, {"type", "type"}, {"doc", "doc"}, {NULL, NULL}};
-    copy_members(json, field, pairs);
+    NL_TRY(copy_members(call, json, field, rows, "a field of the schema"));
     nl_json_key(json, "required");
     nl_json_write_bool(json, json_is_true(json_object_get(field, "required")));
     nl_json_end(json, '}');
@@ -64,8 +69,8 @@ static nl_status write_schema(nl_s3tables_call *call, nl_json_writer *json, cons
     nl_json_write_text(json, NL_STR("struct"));
     nl_json_key(json, "schema-id");
     nl_json_write_int(json, 0);
-    static const char *const pairs[][2] = {{"identifierFieldIds", "identifier-field-ids"}, {NULL, NULL}};
-    copy_members(json, schema, pairs);
+    static const member_row rows[] = {{"identifierFieldIds", "identifier-field-ids", false}, {NULL, NULL, false}};
+    NL_TRY(copy_members(call, json, schema, rows, "the schema"));
     nl_json_key(json, "fields");
     nl_json_begin(json, '[');
     const int64_t highest = highest_id(fields);
@@ -76,9 +81,7 @@ static nl_status write_schema(nl_s3tables_call *call, nl_json_writer *json, cons
     return NULL;
 }
 
-/* The fields of a spec or an order: {"sourceId":1,"transform":"day","name":"d"} → {"source-id":1,…}. */
-static nl_status write_fields(nl_s3tables_call *call, nl_json_writer *json, const json_t *object, const char *const *required, const char *const (*pairs)[2],
-                              const char *what)
+static nl_status write_fields(nl_s3tables_call *call, nl_json_writer *json, const json_t *object, const member_row *rows, const char *what)
 {
     const json_t *field;
     size_t i;
@@ -88,9 +91,8 @@ static nl_status write_fields(nl_s3tables_call *call, nl_json_writer *json, cons
     nl_json_begin(json, '[');
     json_array_foreach(fields, i, field)
     {
-        NL_TRY(require(call, field, required, what));
         nl_json_begin(json, '{');
-        copy_members(json, field, pairs);
+        NL_TRY(copy_members(call, json, field, rows, what));
         nl_json_end(json, '}');
     }
     nl_json_end(json, ']');
@@ -99,25 +101,24 @@ static nl_status write_fields(nl_s3tables_call *call, nl_json_writer *json, cons
 
 static nl_status write_spec(nl_s3tables_call *call, nl_json_writer *json, const json_t *spec)
 {
-    static const char *const required[] = {"sourceId", "transform", "name", NULL};
-    static const char *const pairs[][2] = {{"sourceId", "source-id"}, {"transform", "transform"}, {"name", "name"}, {"fieldId", "field-id"}, {NULL, NULL}};
+    static const member_row rows[] = {
+        {"sourceId", "source-id", true}, {"transform", "transform", true}, {"name", "name", true}, {"fieldId", "field-id", false}, {NULL, NULL, false}};
     nl_json_begin(json, '{');
     nl_json_key(json, "spec-id");
     nl_json_write_int(json, 0);
-    NL_TRY(write_fields(call, json, spec, required, pairs, "the partition spec"));
+    NL_TRY(write_fields(call, json, spec, rows, "the partition spec"));
     nl_json_end(json, '}');
     return NULL;
 }
 
 static nl_status write_order(nl_s3tables_call *call, nl_json_writer *json, const json_t *order)
 {
-    static const char *const required[] = {"sourceId", "transform", "direction", "nullOrder", NULL};
-    static const char *const pairs[][2] = {
-        {"sourceId", "source-id"}, {"transform", "transform"}, {"direction", "direction"}, {"nullOrder", "null-order"}, {NULL, NULL}};
+    static const member_row rows[] = {
+        {"sourceId", "source-id", true}, {"transform", "transform", true}, {"direction", "direction", true}, {"nullOrder", "null-order", true}, {NULL, NULL, false}};
     nl_json_begin(json, '{');
     nl_json_key(json, "order-id");
     nl_json_write_int(json, json_array_size(json_object_get(order, "fields")) ? 1 : 0);
-    NL_TRY(write_fields(call, json, order, required, pairs, "the write order"));
+    NL_TRY(write_fields(call, json, order, rows, "the write order"));
     nl_json_end(json, '}');
     return NULL;
 }

@@ -16,7 +16,7 @@ static const catalog_row rows[] = {
     {"rest", "org.apache.iceberg.rest.RESTCatalog", NULL},
     {"jdbc", "org.apache.iceberg.jdbc.JdbcCatalog", nl_jdbc_catalog_open},
     {"in-memory", "org.apache.iceberg.inmemory.InMemoryCatalog", nl_memory_catalog_open},
-    {"glue", "org.apache.iceberg.aws.glue.GlueCatalog", NULL},
+    {"glue", "org.apache.iceberg.aws.glue.GlueCatalog", nl_glue_catalog_open},
     {"nessie", "org.apache.iceberg.nessie.NessieCatalog", NULL},
 };
 

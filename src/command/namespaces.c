@@ -61,11 +61,13 @@ nl_status nl_run_create_namespace(nl_command *command, const nl_ast_statement *s
     bool exists = false;
     NL_TRY(resolve(command, &create->name, &name));
     nl_command_properties(command, create->properties, &given, &given_count);
-    nl_property *properties = NL_NEW_ARRAY(command->arena, nl_property, given_count + 3);
+    nl_property *properties = NL_NEW_ARRAY(command->arena, nl_property, given_count + 4);
     memcpy(properties, given, given_count * sizeof(*given));
     uint32_t count = given_count;
     if (create->has_comment) properties[count++] = (nl_property){NL_STR("comment"), create->comment};
     if (create->location.data) properties[count++] = (nl_property){NL_STR("location"), create->location};
+    /* As Spark; Iceberg leaves it out again where it is alone and the catalog keeps no properties. */
+    if (count > 0 || strcmp(name.catalog->ops->type, "hadoop") != 0) properties[count++] = (nl_property){NL_STR("owner"), nl_session_user(command->session)};
     NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &exists));
     if (exists && create->is_if_not_exists) return NULL;
     if (exists)

@@ -1,0 +1,787 @@
+/* catalog/glue/glue.c - Iceberg's GlueCatalog: databases are namespaces, tables name their metadata file in a parameter.
+ *
+ * A commit is UpdateTable with the version of the Glue table that was read (optimistic locking), and only when its
+ * metadata_location is the one that the commit is based on. Source: Java's GlueCatalog and GlueTableOperations.
+ */
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "catalog/glue/client.h"
+#include "catalog/glue/input.h"
+#include "catalog/pointer.h"
+#include "storage/s3.h"
+
+#define REQUEST_BYTES_MAX  (16u << 20)
+#define DATABASE_NAME_MAX  252
+#define TABLE_NAME_MAX     255
+
+typedef struct glue_catalog {
+    nl_catalog base;
+    nl_fs *fs;                /* counted */
+    nl_glue_client *client;   /* owned */
+    nl_metadata_cache *cache; /* owned; or NULL */
+    nl_str warehouse;         /* borrowed from the properties; without a slash at its end; may be empty */
+    nl_str id;                /* glue.id; borrowed; may be empty */
+    bool skips_archive, skips_validation;
+} glue_catalog;
+
+typedef struct glue_pointer {
+    nl_pointer base;
+    glue_catalog *catalog; /* which outlives its tables */
+    nl_arena *arena;       /* owned: the texts below */
+    nl_str database, name, quoted, quoted_database, shown;
+} glue_pointer;
+
+static glue_catalog *self_of(nl_catalog *catalog)
+{
+    return NL_CONTAINER(catalog, glue_catalog, base);
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+typedef struct glue_request { /* a JSON object being written */
+    nl_builder text;
+    nl_json_writer out;
+} glue_request;
+
+static void write_text(nl_json_writer *out, const char *key, nl_str value)
+{
+    nl_json_key(out, key);
+    nl_json_write_text(out, value);
+}
+
+static void request_begin(const glue_catalog *self, glue_request *request)
+{
+    nl_builder_init(&request->text, REQUEST_BYTES_MAX);
+    request->out = (nl_json_writer){.out = &request->text};
+    nl_json_begin(&request->out, '{');
+    if (self->id.length > 0) write_text(&request->out, "CatalogId", self->id);
+}
+
+/* Sends the request and ends it. */
+static nl_status request_send(const glue_catalog *self, glue_request *request, const char *operation, bool changes, nl_arena *arena, nl_glue_answer *answer)
+{
+    nl_json_end(&request->out, '}');
+    nl_status status = nl_builder_failed(&request->text) ? NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The request to Glue's %s is longer than 16 MiB", operation) : NULL;
+    if (!status) status = nl_glue_call(self->client, operation, nl_builder_str(&request->text), changes, arena, answer);
+    nl_builder_fini(&request->text);
+    return status;
+}
+
+static nl_str text_of(const json_t *object, const char *key)
+{
+    const json_t *value = object ? json_object_get(object, key) : NULL;
+    return json_is_string(value) ? (nl_str){json_string_value(value), json_string_length(value)} : (nl_str){0};
+}
+
+static const json_t *member_of(const json_t *object, const char *key)
+{
+    return object ? json_object_get(object, key) : NULL;
+}
+
+static bool is_missing(const nl_glue_answer *answer)
+{
+    return nl_glue_is(answer, "EntityNotFoundException");
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+static bool is_valid_name(nl_str name, size_t length_max)
+{
+    for (size_t i = 0; i < name.length; i++) {
+        const char c = name.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    }
+    return name.length > 0 && name.length <= length_max;
+}
+
+static nl_str scope_text(nl_arena *arena, const nl_str *parts, uint32_t part_count)
+{
+    nl_str text = NL_STR("");
+    for (uint32_t i = 0; i < part_count; i++) text = i ? nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(text), NL_STR_ARG(parts[i])) : parts[i];
+    return text;
+}
+
+static bool is_valid_scope(const glue_catalog *self, const nl_str *parts, uint32_t part_count)
+{
+    return self->skips_validation ? part_count > 0 : part_count == 1 && is_valid_name(parts[0], DATABASE_NAME_MAX);
+}
+
+static nl_status database_of(const glue_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *database)
+{
+    if (!is_valid_scope(self, parts, part_count)) {
+        const nl_str scope = scope_text(arena, parts, part_count);
+        return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot convert namespace " NL_STR_FMT " to Glue database name, because it must be 1-252 chars of lowercase letters, numbers, underscore",
+                             NL_STR_ARG(scope));
+    }
+    *database = parts[0];
+    return NULL;
+}
+
+static bool is_valid_identifier(const glue_catalog *self, const nl_identifier *identifier)
+{
+    return is_valid_scope(self, identifier->namespace_parts, identifier->namespace_count) && (self->skips_validation || is_valid_name(identifier->name, TABLE_NAME_MAX));
+}
+
+static nl_status table_not_found(const glue_catalog *self, const nl_identifier *identifier, nl_arena *arena)
+{
+    return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quoted_identifier(arena, &self->base, identifier)));
+}
+
+/* ---- Glue's tables --------------------------------------------------------------------------------------------- */
+
+/* *table: the Glue table, or NULL when there is none. */
+static nl_status get_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, const json_t **table)
+{
+    glue_request request;
+    nl_glue_answer answer;
+    *table = NULL;
+    request_begin(self, &request);
+    write_text(&request.out, "DatabaseName", database);
+    write_text(&request.out, "Name", name);
+    NL_TRY(request_send(self, &request, "GetTable", false, arena, &answer));
+    if (is_missing(&answer)) return NULL;
+    NL_TRY(nl_glue_failure(&answer, "GetTable", false));
+    *table = member_of(answer.json, "Table");
+    return json_is_object(*table) ? NULL : nl_json_corrupt(NL_STR("the answer to Glue's GetTable"), "Table: is no object");
+}
+
+static bool is_iceberg(const json_t *table)
+{
+    return nl_str_is_nocase(text_of(member_of(table, "Parameters"), "table_type"), "iceberg");
+}
+
+static nl_status delete_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, bool *was_dropped)
+{
+    glue_request request;
+    nl_glue_answer answer;
+    *was_dropped = false;
+    request_begin(self, &request);
+    write_text(&request.out, "DatabaseName", database);
+    write_text(&request.out, "Name", name);
+    NL_TRY(request_send(self, &request, "DeleteTable", false, arena, &answer)); /* once more does no harm */
+    if (is_missing(&answer)) return NULL;
+    NL_TRY(nl_glue_failure(&answer, "DeleteTable", false));
+    *was_dropped = true;
+    return NULL;
+}
+
+/* ---- the pointer of a table ------------------------------------------------------------------------------------ */
+
+static nl_status glue_read(nl_pointer *base, nl_arena *arena, nl_str *metadata_file)
+{
+    glue_pointer *self = NL_CONTAINER(base, glue_pointer, base);
+    const json_t *table;
+    NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
+    if (!table || !is_iceberg(table)) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    *metadata_file = text_of(member_of(table, "Parameters"), "metadata_location");
+    if (metadata_file->length == 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The Glue table " NL_STR_FMT " names no metadata file (metadata_location).", NL_STR_ARG(self->shown));
+    return NULL;
+}
+
+/* The parameters of the Glue table stay; those of Iceberg are set. */
+static void write_parameters(nl_json_writer *out, const json_t *existing, nl_str previous, nl_str next)
+{
+    static const char *const own[] = {"table_type", "metadata_location", "previous_metadata_location"};
+    const char *key;
+    json_t *value;
+    nl_json_key(out, "Parameters");
+    nl_json_begin(out, '{');
+    json_object_foreach(NL_UNCONST(member_of(existing, "Parameters")), key, value)
+    {
+        bool is_own = false;
+        for (size_t i = 0; i < NL_COUNT(own); i++)
+            is_own = is_own || (strcmp(key, own[i]) == 0 && (i < 2 || previous.length > 0));
+        if (!is_own && json_is_string(value)) write_text(out, key, (nl_str){json_string_value(value), json_string_length(value)});
+    }
+    write_text(out, "table_type", NL_STR("ICEBERG"));
+    write_text(out, "metadata_location", next);
+    if (previous.length > 0) write_text(out, "previous_metadata_location", previous);
+    nl_json_end(out, '}');
+}
+
+static void write_table_input(nl_json_writer *out, const glue_pointer *self, const json_t *existing, nl_str previous, nl_str next, const nl_table_metadata *updated)
+{
+    nl_json_key(out, "TableInput");
+    nl_json_begin(out, '{');
+    write_text(out, "Name", self->name);
+    write_text(out, "TableType", NL_STR("EXTERNAL_TABLE"));
+    nl_glue_write_table(out, updated, existing);
+    write_parameters(out, existing, previous, next);
+    nl_json_end(out, '}');
+}
+
+/* A refusal after an attempt that nobody knows the outcome of is no answer to whether the commit happened. */
+static nl_status doubted(nl_status status, const nl_glue_answer *answer)
+{
+    if (status && answer->attempts > 1) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    return status;
+}
+
+static nl_status create_entry(glue_pointer *self, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
+{
+    glue_request request;
+    nl_glue_answer answer;
+    request_begin(self->catalog, &request);
+    write_text(&request.out, "DatabaseName", self->database);
+    write_table_input(&request.out, self, NULL, NL_STR(""), next, updated);
+    NL_TRY(request_send(self->catalog, &request, "CreateTable", true, arena, &answer));
+    if (nl_glue_is(&answer, "AlreadyExistsException")) return doubted(NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted)), &answer);
+    if (is_missing(&answer)) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", self->quoted_database));
+    return doubted(nl_glue_failure(&answer, "CreateTable", true), &answer);
+}
+
+static nl_status update_entry(glue_pointer *self, nl_str expected, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
+{
+    glue_request request;
+    nl_glue_answer answer;
+    const json_t *table;
+    NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
+    if (!table) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
+    if (!nl_str_equal(current, expected))
+        return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because base metadata location '" NL_STR_FMT "' is not same as the current Glue location '" NL_STR_FMT "'",
+                             NL_STR_ARG(self->shown), NL_STR_ARG(expected), NL_STR_ARG(current));
+    request_begin(self->catalog, &request);
+    write_text(&request.out, "DatabaseName", self->database);
+    nl_json_key(&request.out, "SkipArchive");
+    nl_json_write_bool(&request.out, self->catalog->skips_archive);
+    const nl_str version = text_of(table, "VersionId");
+    if (version.length > 0) write_text(&request.out, "VersionId", version);
+    write_table_input(&request.out, self, table, expected, next, updated);
+    NL_TRY(request_send(self->catalog, &request, "UpdateTable", true, arena, &answer));
+    if (nl_glue_is(&answer, "ConcurrentModificationException"))
+        return doubted(NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because Glue detected concurrent update", NL_STR_ARG(self->shown)), &answer);
+    if (is_missing(&answer)) return doubted(NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted)), &answer);
+    return doubted(nl_glue_failure(&answer, "UpdateTable", true), &answer);
+}
+
+static nl_status glue_swap(nl_pointer *base, nl_str expected, nl_str next, const nl_table_metadata *updated)
+{
+    glue_pointer *self = NL_CONTAINER(base, glue_pointer, base);
+    NL_CHECK(updated); /* Glue has no views */
+    nl_arena *arena = nl_arena_new(self->catalog->base.memory);
+    nl_status status = expected.length ? update_entry(self, expected, next, updated, arena) : create_entry(self, next, updated, arena);
+    nl_arena_free(arena);
+    return status;
+}
+
+static void glue_pointer_free(nl_pointer *base)
+{
+    glue_pointer *self = NL_CONTAINER(base, glue_pointer, base);
+    nl_arena_free(self->arena);
+    free(self);
+}
+
+static const nl_pointer_ops pointer_ops = {.read = glue_read, .swap = glue_swap, .free = glue_pointer_free};
+
+static nl_status new_pointer(glue_catalog *self, const nl_identifier *identifier, nl_pointer **pointer)
+{
+    glue_pointer *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    made->base.ops = &pointer_ops;
+    made->catalog = self;
+    made->arena = nl_arena_new(NULL);
+    made->database = nl_arena_str(made->arena, identifier->namespace_parts[0]);
+    made->name = nl_arena_str(made->arena, identifier->name);
+    made->quoted = nl_quoted_identifier(made->arena, &self->base, identifier);
+    made->quoted_database = nl_quoted_namespace(made->arena, &self->base, identifier->namespace_parts, identifier->namespace_count);
+    made->shown = nl_arena_f(made->arena, NL_STR_FMT "." NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(self->base.name), NL_STR_ARG(made->database), NL_STR_ARG(made->name));
+    *pointer = &made->base;
+    return NULL;
+}
+
+static nl_status new_store(glue_catalog *self, const nl_identifier *identifier, nl_table_store **store)
+{
+    nl_pointer *pointer;
+    NL_TRY(new_pointer(self, identifier, &pointer));
+    return nl_pointer_store_new(self->fs, pointer, self->cache, store);
+}
+
+/* ---- namespaces ------------------------------------------------------------------------------------------------ */
+
+/* *database: the Glue database, or NULL when there is none. */
+static nl_status get_database(const glue_catalog *self, nl_str name, nl_arena *arena, const json_t **database)
+{
+    glue_request request;
+    nl_glue_answer answer;
+    *database = NULL;
+    request_begin(self, &request);
+    write_text(&request.out, "Name", name);
+    NL_TRY(request_send(self, &request, "GetDatabase", false, arena, &answer));
+    if (is_missing(&answer) || nl_glue_is(&answer, "InvalidInputException")) return NULL;
+    NL_TRY(nl_glue_failure(&answer, "GetDatabase", false));
+    *database = member_of(answer.json, "Database");
+    return json_is_object(*database) ? NULL : nl_json_corrupt(NL_STR("the answer to Glue's GetDatabase"), "Database: is no object");
+}
+
+static nl_str without_slash(nl_str path)
+{
+    while (path.length > 1 && path.data[path.length - 1] == '/') path.length--;
+    return path;
+}
+
+/* With room for `more`. */
+static nl_property *properties_of(const json_t *database, size_t more, nl_arena *arena, uint32_t *count)
+{
+    const json_t *parameters = member_of(database, "Parameters");
+    nl_property *items = NL_NEW_ARRAY(arena, nl_property, json_object_size(parameters) + 2 + more);
+    const nl_str location = without_slash(text_of(database, "LocationUri")), description = text_of(database, "Description");
+    const char *key;
+    json_t *value;
+    *count = 0;
+    json_object_foreach(NL_UNCONST(parameters), key, value)
+    {
+        if (json_is_string(value)) items[(*count)++] = (nl_property){nl_str_from(key), {json_string_value(value), json_string_length(value)}};
+    }
+    if (location.data) items[(*count)++] = (nl_property){NL_STR("location"), location};
+    if (description.data) items[(*count)++] = (nl_property){NL_STR("comment"), description};
+    return items;
+}
+
+static nl_status glue_namespace_properties(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties,
+                                           uint32_t *property_count)
+{
+    glue_catalog *self = self_of(catalog);
+    const json_t *database;
+    nl_str name;
+    NL_TRY(database_of(self, parts, part_count, arena, &name));
+    NL_TRY(get_database(self, name, arena, &database));
+    if (!database) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, catalog, parts, part_count)));
+    *properties = properties_of(database, 0, arena, property_count);
+    return NULL;
+}
+
+static int compare_identifiers(const void *a, const void *b)
+{
+    const nl_identifier *left = a, *right = b;
+    const int order = nl_str_compare(left->namespace_parts[0], right->namespace_parts[0]);
+    return order ? order : nl_str_compare(left->name, right->name);
+}
+
+/* Every page of GetDatabases or GetTables; `note` sees each item. */
+static nl_status each_item(const glue_catalog *self, const char *operation, const char *member, nl_str database, nl_arena *arena, void (*note)(void *, const json_t *), void *argument,
+                           bool *is_there)
+{
+    nl_str token = {0};
+    *is_there = true;
+    do {
+        glue_request request;
+        nl_glue_answer answer;
+        size_t i;
+        json_t *item;
+        request_begin(self, &request);
+        if (database.data) write_text(&request.out, "DatabaseName", database);
+        if (token.length > 0) write_text(&request.out, "NextToken", token);
+        NL_TRY(request_send(self, &request, operation, false, arena, &answer));
+        if (is_missing(&answer)) {
+            *is_there = false;
+            return NULL;
+        }
+        NL_TRY(nl_glue_failure(&answer, operation, false));
+        json_array_foreach(member_of(answer.json, member), i, item) note(argument, item);
+        const nl_str next = text_of(answer.json, "NextToken");
+        if (next.length > 0 && nl_str_equal(next, token)) return nl_json_corrupt(NL_STR("the answer of Glue"), "NextToken: leads nowhere");
+        token = next;
+        NL_TRY(nl_arena_check(arena));
+    } while (token.length > 0);
+    return NULL;
+}
+
+typedef struct name_notes {
+    nl_arena *arena;
+    nl_list names; /* nl_str * */
+    bool has_other; /* a table that is none of Iceberg's */
+} name_notes;
+
+static void note_name(void *argument, const json_t *item)
+{
+    name_notes *notes = argument;
+    nl_str *name = NL_NEW(notes->arena, nl_str);
+    *name = text_of(item, "Name");
+    if (name->length > 0) nl_list_add(notes->arena, &notes->names, name);
+}
+
+static void note_table(void *argument, const json_t *item)
+{
+    name_notes *notes = argument;
+    if (is_iceberg(item)) note_name(argument, item);
+    else notes->has_other = true;
+}
+
+static nl_status glue_list_namespaces(nl_catalog *catalog, const nl_str *parent, uint32_t parent_count, nl_arena *arena, nl_name_list *list)
+{
+    glue_catalog *self = self_of(catalog);
+    name_notes notes = {.arena = arena};
+    bool is_there;
+    if (parent_count > 0) {
+        NL_TRY(nl_catalog_namespace_exists(catalog, parent, parent_count, &is_there));
+        const nl_str scope = scope_text(arena, parent, parent_count);
+        return is_there ? NULL
+                        : NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Glue does not support nested namespace, cannot list namespaces under " NL_STR_FMT, NL_STR_ARG(scope));
+    }
+    NL_TRY(each_item(self, "GetDatabases", "DatabaseList", (nl_str){0}, arena, note_name, &notes, &is_there));
+    list->items = NL_NEW_ARRAY(arena, nl_identifier, notes.names.count);
+    for (uint32_t i = 0; i < notes.names.count; i++) list->items[list->count++] = (nl_identifier){notes.names.items[i], 1, {0}};
+    if (list->count > 1) qsort(list->items, list->count, sizeof(*list->items), compare_identifiers);
+    return nl_arena_check(arena);
+}
+
+static nl_status glue_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
+{
+    glue_catalog *self = self_of(catalog);
+    name_notes notes = {.arena = arena};
+    nl_str database;
+    bool is_there;
+    NL_TRY(database_of(self, parts, part_count, arena, &database));
+    NL_TRY(each_item(self, "GetTables", "TableList", database, arena, note_table, &notes, &is_there));
+    if (!is_there) return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(database));
+    list->items = NL_NEW_ARRAY(arena, nl_identifier, notes.names.count);
+    for (uint32_t i = 0; i < notes.names.count; i++) list->items[list->count++] = (nl_identifier){parts, part_count, *(const nl_str *)notes.names.items[i]};
+    if (list->count > 1) qsort(list->items, list->count, sizeof(*list->items), compare_identifiers);
+    return nl_arena_check(arena);
+}
+
+static nl_status put_database(const glue_catalog *self, const char *operation, nl_str name, const nl_property *properties, uint32_t property_count, nl_arena *arena,
+                              nl_glue_answer *answer)
+{
+    const bool is_new = strcmp(operation, "CreateDatabase") == 0;
+    glue_request request;
+    request_begin(self, &request);
+    if (!is_new) write_text(&request.out, "Name", name);
+    nl_json_key(&request.out, "DatabaseInput");
+    nl_glue_write_database(&request.out, name, properties, property_count);
+    return request_send(self, &request, operation, is_new, arena, answer);
+}
+
+static nl_status create_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count, nl_arena *arena)
+{
+    nl_str name;
+    nl_glue_answer answer;
+    NL_TRY(database_of(self, parts, part_count, arena, &name));
+    NL_TRY(put_database(self, "CreateDatabase", name, properties, property_count, arena, &answer));
+    if (nl_glue_is(&answer, "AlreadyExistsException"))
+        return NL_RAISE(SCHEMA_ALREADY_EXISTS, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
+    return nl_glue_failure(&answer, "CreateDatabase", false);
+}
+
+static nl_status glue_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = create_namespace_in(self_of(catalog), parts, part_count, properties, property_count, arena);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status drop_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, bool *was_dropped)
+{
+    name_notes notes = {.arena = arena};
+    nl_str name;
+    glue_request request;
+    nl_glue_answer answer;
+    *was_dropped = false;
+    NL_TRY(database_of(self, parts, part_count, arena, &name));
+    NL_TRY(each_item(self, "GetTables", "TableList", name, arena, note_table, &notes, was_dropped));
+    if (!*was_dropped) return NULL;
+    *was_dropped = false;
+    if (notes.names.count > 0 || notes.has_other)
+        return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, "Cannot drop namespace " NL_STR_FMT " because it still contains %s tables", NL_STR_ARG(name),
+                             notes.names.count > 0 ? "Iceberg" : "non-Iceberg");
+    request_begin(self, &request);
+    write_text(&request.out, "Name", name);
+    NL_TRY(request_send(self, &request, "DeleteDatabase", false, arena, &answer));
+    if (is_missing(&answer)) return NULL;
+    NL_TRY(nl_glue_failure(&answer, "DeleteDatabase", false));
+    *was_dropped = true;
+    return NULL;
+}
+
+static nl_status glue_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = drop_namespace_in(self_of(catalog), parts, part_count, arena, was_dropped);
+    nl_arena_free(arena);
+    return status;
+}
+
+static void remove_property(nl_property *items, uint32_t *count, nl_str key)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (!nl_str_equal(items[i].key, key)) items[kept++] = items[i];
+    *count = kept;
+}
+
+static nl_status update_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
+                                     uint32_t removed_count, nl_arena *arena)
+{
+    const json_t *database;
+    nl_str name;
+    nl_glue_answer answer;
+    uint32_t count;
+    NL_TRY(database_of(self, parts, part_count, arena, &name));
+    NL_TRY(get_database(self, name, arena, &database));
+    if (!database) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
+    nl_property *items = properties_of(database, set_count, arena, &count);
+    for (uint32_t i = 0; i < removed_count; i++) remove_property(items, &count, removed[i]);
+    for (uint32_t i = 0; i < set_count; i++) {
+        remove_property(items, &count, set[i].key);
+        items[count++] = set[i];
+    }
+    NL_TRY(put_database(self, "UpdateDatabase", name, items, count, arena, &answer));
+    return nl_glue_failure(&answer, "UpdateDatabase", false);
+}
+
+static nl_status glue_update_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
+                                       uint32_t removed_count)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = update_namespace_in(self_of(catalog), parts, part_count, set, set_count, removed, removed_count, arena);
+    nl_arena_free(arena);
+    return status;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+static nl_status glue_load_table(nl_catalog *catalog, const nl_identifier *identifier, nl_iceberg_table **table)
+{
+    glue_catalog *self = self_of(catalog);
+    nl_table_store *store;
+    if (!is_valid_identifier(self, identifier)) {
+        nl_arena *arena = nl_arena_new(NULL);
+        nl_status status = table_not_found(self, identifier, arena);
+        nl_arena_free(arena);
+        return status;
+    }
+    NL_TRY(new_store(self, identifier, &store));
+    return nl_catalog_table_new(catalog, identifier, self->fs, store, table);
+}
+
+static nl_status glue_default_location(nl_catalog *catalog, const nl_identifier *identifier, nl_arena *arena, nl_str *location)
+{
+    glue_catalog *self = self_of(catalog);
+    const json_t *database;
+    nl_str name;
+    NL_TRY(database_of(self, identifier->namespace_parts, identifier->namespace_count, arena, &name));
+    NL_TRY(get_database(self, name, arena, &database));
+    if (!database)
+        return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, catalog, identifier->namespace_parts, identifier->namespace_count)));
+    const nl_str folder = without_slash(text_of(database, "LocationUri"));
+    if (folder.length > 0) {
+        *location = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(folder), NL_STR_ARG(identifier->name));
+        return NULL;
+    }
+    if (self->warehouse.length == 0) return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot derive default warehouse location, warehouse path must not be null or empty");
+    *location = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT ".db/" NL_STR_FMT, NL_STR_ARG(self->warehouse), NL_STR_ARG(name), NL_STR_ARG(identifier->name));
+    return NULL;
+}
+
+static nl_status glue_new_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str location, nl_arena *arena, nl_fs **fs, nl_table_store **store, nl_str *table_location)
+{
+    glue_catalog *self = self_of(catalog);
+    if (!is_valid_identifier(self, identifier)) {
+        const nl_str name = nl_identifier_text(arena, identifier);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid table identifier: " NL_STR_FMT, NL_STR_ARG(name));
+    }
+    if (location.length) *table_location = location;
+    else NL_TRY(glue_default_location(catalog, identifier, arena, table_location));
+    NL_TRY(new_store(self, identifier, store));
+    *fs = nl_fs_retain(self->fs);
+    return NULL;
+}
+
+/* Before a purge; a table whose metadata file is gone is dropped without one, as Java does. */
+static nl_status load_to_purge(glue_catalog *self, const nl_identifier *identifier, nl_iceberg_table **table)
+{
+    nl_error *error = glue_load_table(&self->base, identifier, table);
+    if (!error) return nl_check_purge((*table)->metadata);
+    if (nl_error_condition(error) != NL_COND_PATH_NOT_FOUND) return error;
+    nl_log(NL_LOG_WARN, "the metadata of a table could not be read: it is dropped without purging: %s", nl_error_message(error));
+    nl_error_free(error);
+    return NULL;
+}
+
+static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
+{
+    const json_t *entry;
+    nl_iceberg_table *table = NULL;
+    *was_dropped = false;
+    if (!is_valid_identifier(self, identifier)) return NULL;
+    const nl_str database = identifier->namespace_parts[0];
+    NL_TRY(get_table(self, database, identifier->name, arena, &entry));
+    if (!entry || !is_iceberg(entry)) return NULL;
+    nl_status status = is_purge ? load_to_purge(self, identifier, &table) : NULL;
+    if (!status) status = delete_table(self, database, identifier->name, arena, was_dropped);
+    if (!status && table && *was_dropped) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
+    nl_iceberg_table_release(table);
+    return status;
+}
+
+static nl_status glue_drop_table(nl_catalog *catalog, const nl_identifier *identifier, bool is_purge, bool *was_dropped)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = drop_table_in(self_of(catalog), identifier, is_purge, arena, was_dropped);
+    nl_arena_free(arena);
+    return status;
+}
+
+/* The entry under its new name: what Glue knows of the old one. */
+static nl_status copy_entry(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
+{
+    static const char *const members[] = {"Description", "Owner", "TableType", "Parameters", "StorageDescriptor"};
+    glue_request request;
+    nl_glue_answer answer;
+    request_begin(self, &request);
+    write_text(&request.out, "DatabaseName", to->namespace_parts[0]);
+    nl_json_key(&request.out, "TableInput");
+    nl_json_begin(&request.out, '{');
+    write_text(&request.out, "Name", to->name);
+    for (size_t i = 0; i < NL_COUNT(members); i++) {
+        const json_t *value = member_of(entry, members[i]);
+        if (!value || json_is_null(value)) continue;
+        nl_json_key(&request.out, members[i]);
+        nl_json_write_json(&request.out, value);
+    }
+    nl_json_end(&request.out, '}');
+    NL_TRY(request_send(self, &request, "CreateTable", true, arena, &answer));
+    if (nl_glue_is(&answer, "AlreadyExistsException")) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_quoted_identifier(arena, &self->base, to)));
+    return nl_glue_failure(&answer, "CreateTable", true);
+}
+
+/* Glue cannot rename: the entry is made anew, then the old one goes; should that fail, the new one goes. */
+static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
+{
+    const json_t *entry = NULL;
+    bool is_there, was_dropped;
+    if (!is_valid_identifier(self, from)) return table_not_found(self, from, arena);
+    const nl_str from_text = nl_identifier_text(arena, from), to_text = nl_identifier_text(arena, to), scope = scope_text(arena, to->namespace_parts, to->namespace_count);
+    if (!is_valid_identifier(self, to)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid table identifier: " NL_STR_FMT, NL_STR_ARG(to_text));
+    NL_TRY(nl_catalog_namespace_exists(&self->base, to->namespace_parts, to->namespace_count, &is_there));
+    if (!is_there)
+        return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Cannot rename " NL_STR_FMT " to " NL_STR_FMT " because namespace " NL_STR_FMT " does not exist", NL_STR_ARG(from_text),
+                             NL_STR_ARG(to_text), NL_STR_ARG(scope));
+    NL_TRY(get_table(self, from->namespace_parts[0], from->name, arena, &entry));
+    if (!entry || !is_iceberg(entry)) return table_not_found(self, from, arena);
+    NL_TRY(copy_entry(self, entry, to, arena));
+    nl_status status = delete_table(self, from->namespace_parts[0], from->name, arena, &was_dropped);
+    if (!status && !was_dropped) status = table_not_found(self, from, arena); /* somebody else took it away meanwhile */
+    if (!status) return NULL;
+    nl_error *second = delete_table(self, to->namespace_parts[0], to->name, arena, &was_dropped);
+    return nl_first_error(nl_note_if(status, NL_HERE, "renaming " NL_STR_FMT " to " NL_STR_FMT, NL_STR_ARG(from_text), NL_STR_ARG(to_text)), second);
+}
+
+static nl_status glue_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = rename_in(self_of(catalog), from, to, arena);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status register_in(glue_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_arena *arena)
+{
+    const nl_table_metadata *metadata = NULL;
+    nl_pointer *pointer = NULL;
+    if (!is_valid_identifier(self, identifier)) {
+        const nl_str name = nl_identifier_text(arena, identifier);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid identifier: " NL_STR_FMT, NL_STR_ARG(name));
+    }
+    NL_TRY(nl_table_metadata_read(self->fs, metadata_file, self->base.memory, &metadata));
+    nl_status status = new_pointer(self, identifier, &pointer);
+    if (!status) status = glue_swap(pointer, NL_STR(""), metadata_file, metadata);
+    if (pointer) glue_pointer_free(pointer);
+    nl_table_metadata_release(metadata);
+    return status;
+}
+
+static nl_status glue_register_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = register_in(self_of(catalog), identifier, metadata_file, arena);
+    nl_arena_free(arena);
+    return status ? status : glue_load_table(catalog, identifier, table);
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+static void glue_free(nl_catalog *catalog)
+{
+    glue_catalog *self = self_of(catalog);
+    nl_glue_client_free(self->client);
+    nl_metadata_cache_free(self->cache);
+    if (self->fs) nl_fs_release(self->fs);
+    nl_catalog_fini(catalog);
+    free(self);
+}
+
+static const nl_catalog_ops glue_ops = {
+    .type = "glue",
+    .has_rename = true,
+    .list_namespaces = glue_list_namespaces,
+    .create_namespace = glue_create_namespace,
+    .drop_namespace = glue_drop_namespace,
+    .namespace_properties = glue_namespace_properties,
+    .update_namespace = glue_update_namespace,
+    .list_tables = glue_list_tables,
+    .load_table = glue_load_table,
+    .new_table = glue_new_table,
+    .drop_table = glue_drop_table,
+    .rename_table = glue_rename_table,
+    .register_table = glue_register_table,
+    .default_location = glue_default_location,
+    .free = glue_free,
+};
+
+static nl_status boolean_of(const glue_catalog *self, const char *key, bool fallback, bool *value)
+{
+    const nl_str text = nl_catalog_property(&self->base, key);
+    *value = text.data ? nl_str_is_nocase(text, "true") : fallback;
+    if (text.data && !*value && !nl_str_is_nocase(text, "false"))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s of catalog " NL_STR_FMT " must be true or false, not " NL_STR_FMT, key, NL_STR_ARG(self->base.name), NL_STR_ARG(text));
+    return NULL;
+}
+
+/* What writers agree on by other means than Glue's versions would not be kept by nilas, and the other way round. */
+static nl_status refuse_other_locks(const glue_catalog *self)
+{
+    const nl_str lock = nl_catalog_property(&self->base, "lock-impl");
+    bool uses_lake_formation;
+    NL_TRY(boolean_of(self, "glue.lakeformation-enabled", false, &uses_lake_formation));
+    if (uses_lake_formation) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "glue.lakeformation-enabled is not supported: nilas reads S3 with credentials of its own.");
+    if (lock.length == 0 || nl_str_ends(lock, NL_STR("InMemoryLockManager"))) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "lock-impl " NL_STR_FMT " is not supported: nilas commits with Glue's own versions of a table, which writers that use a lock do not look at.",
+                         NL_STR_ARG(lock));
+}
+
+static nl_status configure(glue_catalog *self)
+{
+    const nl_str warehouse = nl_catalog_property(&self->base, "warehouse"), id = nl_catalog_property(&self->base, "glue.id");
+    self->warehouse = without_slash(warehouse);
+    self->id = id;
+    NL_TRY(boolean_of(self, "glue.skip-archive", true, &self->skips_archive));
+    NL_TRY(boolean_of(self, "glue.skip-name-validation", false, &self->skips_validation));
+    NL_TRY(refuse_other_locks(self));
+    NL_TRY(nl_glue_client_new(self->base.properties, self->base.property_count, self->base.memory, &self->client));
+    return nl_fs_from_properties(self->base.properties, self->base.property_count, self->base.memory, &self->fs);
+}
+
+nl_status nl_glue_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
+                               nl_catalog **catalog)
+{
+    glue_catalog *self = calloc(1, sizeof(*self));
+    if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P("receivedBytes", "0"));
+    nl_status status = nl_catalog_init(&self->base, &glue_ops, name, properties, property_count, environment, memory);
+    if (status) {
+        free(self);
+        return status;
+    }
+    self->cache = nl_metadata_cache_new();
+    status = configure(self);
+    if (status) {
+        glue_free(&self->base);
+        return status;
+    }
+    *catalog = &self->base;
+    return NULL;
+}

@@ -3,6 +3,7 @@
 
 #include "storage/aws_profile.h"
 
+#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,12 +12,20 @@ static char folder[64];
 static const char *const variables[] = {"AWS_PROFILE",         "AWS_DEFAULT_PROFILE", "AWS_REGION",        "AWS_DEFAULT_REGION",   "AWS_ENDPOINT_URL",
                                         "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",     "AWS_ENDPOINT_URL_GLUE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"};
 
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
 static int set_up(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NL_COUNT(variables); i++)
         unsetenv(variables[i]);
-    strcpy(folder, "/tmp/nilas-aws-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/nilas-aws-XXXXXX");
     if (!mkdtemp(folder)) return -1;
     char path[128];
     snprintf(path, sizeof(path), "%s/.aws", folder);
@@ -27,9 +36,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command);
+    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void write_file(const char *name, const char *text)

@@ -6,6 +6,7 @@
 #include "storage/credentials.h"
 #include "storage/sigv4.h"
 
+#include <ftw.h>
 #include <sys/stat.h>
 
 #define START 1790858096000000ll /* 2026-10-01T12:34:56Z */
@@ -58,6 +59,14 @@ static void serve(void *argument, const test_request *request, test_answer *answ
     nl_arena_free(arena);
 }
 
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
 static int set_up(void **state)
 {
     static const char *const variables[] = {
@@ -68,7 +77,7 @@ static int set_up(void **state)
     for (size_t i = 0; i < NL_COUNT(variables); i++)
         unsetenv(variables[i]);
     setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-    strcpy(folder, "/tmp/nilas-keys-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/nilas-keys-XXXXXX");
     if (!mkdtemp(folder)) return -1;
     setenv("HOME", folder, 1);
     char path[128];
@@ -87,14 +96,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     services *all = *state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
     test_server_stop(&all->server);
     free(all);
     nl_clock_hold(NL_CLOCK_IS_RUNNING);
     if (nl_memory_used(memory) != 0) return -1;
     nl_memory_release(memory);
-    return system(command);
+    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static const char *write_file(const char *name, const char *text)

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -30,6 +30,9 @@ test: build     ## unit tests, SQL files, style, tables read crosswise by PyIceb
 
 crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
 	@scripts/crosswise.sh build/debug/nilas
+
+rck: build      ## Iceberg's REST Compatibility Kit against nilas up (needs java and mvn; a minute)
+	@python3 tests/lakehouse/rck/rck.py build/debug/nilas
 
 diff: build     ## the same in full: every type and partition transform, files in detail (half an hour)
 	@scripts/crosswise.sh build/debug/nilas --full

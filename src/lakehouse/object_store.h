@@ -155,7 +155,7 @@ typedef struct nl_part {
     uint64_t size_bytes;
     uint64_t start; /* in the object; once complete */
     nl_str etag;
-    nl_str checksum; /* "CRC32 AAAAAA==", or empty */
+    nl_str checksum; /* as an object's */
     int64_t modified_micros;
 } nl_part;
 NL_MUST_USE nl_status nl_store_create_upload(nl_objects *objects, nl_upload *upload, nl_arena *arena); /* sets id, token, initiated */

@@ -188,7 +188,7 @@ static void fail(exchange *self, nl_error *error)
     release_reply(&self->reply);
     if (self->service->ops->fail) self->service->ops->fail(self->service, &self->request, error, &self->reply);
     else nl_reply_text(&self->request, &self->reply, 500, "text/plain; charset=utf-8", nl_str_from(nl_error_message(error)));
-    if (self->reply.status >= 500)
+    if (self->reply.status >= 500 && self->reply.status != 501) /* 501 is no failure */
         nl_log(NL_LOG_ERROR, "%s request %s failed: %s\n%s", self->service->ops->name, self->id, nl_error_message(error), nl_error_notes(error));
     nl_error_free(error);
 }

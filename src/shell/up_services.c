@@ -3,6 +3,11 @@
 
 #include "lakehouse/dashboard/dashboard.h"
 
+static nl_status make_s3(const nl_up_stores *stores, nl_service **service)
+{
+    return nl_s3_service_new(stores->objects, stores->keys, service);
+}
+
 static nl_status make_s3tables(const nl_up_stores *stores, nl_service **service)
 {
     return nl_s3tables_service_new(stores->tables, stores->keys, service);
@@ -19,6 +24,7 @@ static nl_status make_dashboard(const nl_up_stores *stores, nl_service **service
 }
 
 const nl_up_service nl_up_services[] = {
+    {.name = "s3", .port = 9000, .aws_name = "s3", .note = "path style", .help = "Amazon S3: buckets and objects", .make = make_s3},
     {.name = "s3tables", .port = 8013, .aws_name = "s3tables", .note = "Iceberg REST below /iceberg", .needs = {"s3"}, .help = "Amazon S3 Tables, and its Iceberg REST catalog", .make = make_s3tables},
     {.name = "rest", .port = 8181, .note = "warehouse: warehouse", .needs = {"s3"}, .help = "a plain Iceberg REST catalog", .make = make_rest},
     {.name = "dashboard", .port = 8000, .help = "buckets, tables and their health in a browser", .make = make_dashboard},

@@ -402,7 +402,7 @@ static void a_busy_port_names_its_holder(void **state)
     snprintf(expected, sizeof(expected), "process %d (", (int)getpid());
     assert_ok(nl_server_new(&(nl_server_options){0}, NULL, &second));
     assert_fails(nl_server_add(second, &owned_echo()->base, self->port, NULL), NILAS_IO_ERROR, expected);
-    assert_fails(nl_server_add(second, &owned_echo()->base, self->port, NULL), NILAS_IO_ERROR, "lakehouse_server_test");
+    assert_fails(nl_server_add(second, &owned_echo()->base, self->port, NULL), NILAS_IO_ERROR, "server");
     nl_server_free(second);
 }
 

@@ -27,6 +27,12 @@ function fill(made, attributes, children) {
   for (const child of children.flat(4)) if (child !== undefined && child !== null && child !== false) made.append(child);
 }
 
+/* In the place of what is there; lists and what is absent are taken as element() takes them. */
+function replace(place, ...children) {
+  place.replaceChildren();
+  fill(place, {}, children);
+}
+
 /* rows: arrays of cells; a cell is text, an element, or { number: text }. */
 function table(caption, heads, rows, className) {
   const cell = (kind, value, scope) => {
@@ -111,7 +117,7 @@ function confirmed(title, contents, yes, isDangerous) {
   const dialog = document.getElementById("dialog");
   return new Promise((resolve) => {
     const close = (value) => { dialog.close(); resolve(value); };
-    dialog.replaceChildren(
+    replace(dialog,
       element("h2", { id: "dialog-title" }, title),
       contents,
       element("div", { class: "row" },
@@ -160,7 +166,7 @@ async function showObjects(bucket, prefix, after) {
       return [element("a", { href: `/api/object?${new URLSearchParams({ bucket, key: entry.key })}`, download: true }, name), { number: sizeText(entry.size) }, timeText(entry.modified),
         element("button", { class: "danger", "aria-label": `Delete ${name}`, onclick: (event) => deleteObject(event.target, bucket, entry.key) }, "Delete")];
     })),
-    page.next && element("p", {}, element("button", { onclick: (event) => act(event.target, async () => { main.replaceChildren(...await showObjects(bucket, prefix, page.next)); main.focus(); }) },
+    page.next && element("p", {}, element("button", { onclick: (event) => act(event.target, async () => { replace(main, await showObjects(bucket, prefix, page.next)); main.focus(); }) },
       "The next ones")),
   ];
 }
@@ -254,7 +260,7 @@ async function showHealth(place, which) {
   try {
     health = await ask("health", which);
   } catch (problem) {
-    place.replaceChildren(element("h2", {}, "Health"), element("p", { class: "error", role: "alert" }, problem.message));
+    replace(place, element("h2", {}, "Health"), element("p", { class: "error", role: "alert" }, problem.message));
     return;
   } finally {
     place.removeAttribute("aria-busy");
@@ -262,7 +268,7 @@ async function showHealth(place, which) {
   const fact = (name, value, more) => element("div", {}, element("dt", {}, name), element("dd", {}, value, more && element("small", {}, more)));
   const deletes = health.positionDeletes + health.equalityDeletes + health.vectorDeletes;
   const deleteFiles = health.positionDeleteFiles + health.equalityDeleteFiles + health.vectors;
-  place.replaceChildren(
+  replace(place,
     element("h2", {}, "Health"),
     element("dl", { class: "facts" },
       fact("Data files", numberText(health.dataFiles), `${sizeText(health.dataBytes)} in ${count(health.partitions || (health.dataFiles ? 1 : 0), "partition", "partitions")}`),
@@ -325,7 +331,7 @@ async function showQueries() {
   const refresh = async () => {
     let queries;
     try { queries = await ask("queries"); } catch (problem) { say(problem.message); return; }
-    list.replaceChildren(table(queries.length ? count(queries.length, "query runs", "queries run") : "Nothing runs now.", ["Since (UTC)", "Source", "Statement", "Progress", "Actions"], queries.map((query) => [
+    replace(list, table(queries.length ? count(queries.length, "query runs", "queries run") : "Nothing runs now.", ["Since (UTC)", "Source", "Statement", "Progress", "Actions"], queries.map((query) => [
       timeText(query.started), query.source, element("pre", {}, query.text),
       [element("progress", { max: query.filesTotal || 1, value: query.filesTotal ? query.files : undefined, "aria-label": "files read" }),
         element("div", { class: "quiet" }, `${numberText(query.rows)} rows, ${sizeText(query.bytes)}, ${numberText(query.files)} of ${numberText(query.filesTotal)} files`)],
@@ -363,7 +369,7 @@ async function show(isNewPage) {
     parts = [element("h1", {}, "That did not work"), element("p", { class: "error", role: "alert" }, problem.message)];
   }
   if (mine !== shown) return;
-  main.replaceChildren(element("div", {}, parts));
+  replace(main, element("div", {}, parts));
   document.title = `${main.querySelector("h1").textContent} · nilas`;
   if (isNewPage) main.focus();
 }

@@ -1,5 +1,6 @@
 /* catalog/registry.c - Spark's configuration of a catalog to an implementation: a row per type and class name. */
 #include "catalog/catalog_private.h"
+#include "catalog/rest/rest.h"
 
 typedef nl_status (*open_catalog)(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
                                   nl_memory *memory, nl_catalog **catalog);
@@ -13,11 +14,11 @@ typedef struct catalog_row {
 static const catalog_row rows[] = {
     {"hadoop", "org.apache.iceberg.hadoop.HadoopCatalog", nl_hadoop_catalog_open},
     {"hive", "org.apache.iceberg.hive.HiveCatalog", NULL},
-    {"rest", "org.apache.iceberg.rest.RESTCatalog", NULL},
+    {"rest", "org.apache.iceberg.rest.RESTCatalog", nl_remote_catalog_open},
     {"jdbc", "org.apache.iceberg.jdbc.JdbcCatalog", nl_jdbc_catalog_open},
     {"in-memory", "org.apache.iceberg.inmemory.InMemoryCatalog", nl_memory_catalog_open},
     {"glue", "org.apache.iceberg.aws.glue.GlueCatalog", nl_glue_catalog_open},
-    {"nessie", "org.apache.iceberg.nessie.NessieCatalog", NULL},
+    {"nessie", "org.apache.iceberg.nessie.NessieCatalog", nl_nessie_catalog_open},
 };
 
 static const char *const spark_classes[] = {"org.apache.iceberg.spark.SparkCatalog", "org.apache.iceberg.spark.SparkSessionCatalog"};

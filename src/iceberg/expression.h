@@ -47,6 +47,7 @@ const nl_predicate *nl_predicate_and(nl_arena *arena, const nl_predicate *a, con
 const nl_predicate *nl_predicate_or(nl_arena *arena, const nl_predicate *a, const nl_predicate *b);
 const nl_predicate *nl_predicate_not(nl_arena *arena, const nl_predicate *a); /* pushed down to the leaves */
 const nl_predicate *nl_predicate_leaf(nl_arena *arena, nl_predicate_kind kind, int32_t field_id, const nl_value *values, uint32_t value_count);
+void nl_predicate_append_json(const nl_predicate *predicate, const nl_schema *schema, nl_builder *out); /* the REST form; NULL is true; what cannot be said is true */
 void nl_predicate_append_text(const nl_predicate *predicate, const nl_schema *schema, nl_builder *out); /* as Java prints: ref(name="id") == 5 */
 
 /* Partition predicates (over a spec's result values, field ids = partition field ids) implied by / implying `predicate`. */

@@ -43,3 +43,15 @@ NL_MUST_USE nl_status nl_scan_plan_new(const nl_scan_planning *planning, nl_scan
 void nl_scan_plan_retain(nl_scan_plan *plan);
 void nl_scan_plan_release(nl_scan_plan *plan);
 /* The deletes of a file as things to apply: see delete_filter.h of exec's scan. */
+
+/* What a scan found, for catalogs that collect it (a REST catalog's scan reports). Borrowed. */
+typedef struct nl_scan_report {
+    nl_str table_name;
+    const nl_schema *schema;
+    int64_t snapshot_id;           /* NL_NONE: the table is empty */
+    const nl_predicate *predicate; /* NULL: all */
+    const int32_t *field_ids;      /* of the columns read */
+    uint32_t field_count;
+    const nl_scan_plan *plan;
+    int64_t planning_micros;
+} nl_scan_report;

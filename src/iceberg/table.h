@@ -13,6 +13,7 @@ typedef struct nl_iceberg_table nl_iceberg_table;
 
 /* The pointer of one table. Implemented by catalogs. */
 typedef struct nl_table_store nl_table_store;
+struct nl_scan_report; /* iceberg/scan_planning.h */
 typedef struct nl_table_store_ops {
     /* The current metadata; TABLE_OR_VIEW_NOT_FOUND when the table is gone. *metadata counted for the caller. */
     nl_status (*load)(nl_table_store *self, nl_memory *memory, const nl_table_metadata **metadata);
@@ -21,6 +22,8 @@ typedef struct nl_table_store_ops {
      * visible; NILAS_COMMIT_STATE_UNKNOWN (kind UNKNOWN_STATE): clean up nothing. Other errors: clean failures. */
     nl_status (*swap)(nl_table_store *self, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
                       const nl_table_metadata **committed);
+    /* A scan was planned; NULL: nobody collects that. Never fails and does not wait. */
+    void (*report_scan)(nl_table_store *self, const struct nl_scan_report *report);
     void (*free)(nl_table_store *self);
 } nl_table_store_ops;
 struct nl_table_store { /* first member of every kind */

@@ -200,4 +200,5 @@ def main():
     passed("jdbc")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
 /* catalog/rest/catalog.c - opening a REST catalog, and Nessie's by its own keys. */
+#include "catalog/rest/metrics.h"
 #include "catalog/rest/tables.h"
 #include "catalog/rest/views.h"
 
@@ -9,6 +10,7 @@
 static void rest_free(nl_catalog *base)
 {
     nl_remote_catalog *self = nl_remote_of(base);
+    nl_remote_reporter_free(self->reporter);
     nl_remote_session_free(self->session);
     nl_remote_cache_free(self->cache);
     nl_http_client_release(self->http);
@@ -128,6 +130,8 @@ nl_status nl_remote_catalog_open(nl_str name, const nl_property *properties, uin
     if (!status) status = copy_headers(self);
     if (!status) status = nl_remote_cache_new(&self->base, &self->cache);
     if (!status) status = make_http(self);
+    if (!status && !nl_str_is_nocase(nl_catalog_property(&self->base, "rest-metrics-reporting-enabled"), "false"))
+        status = nl_remote_reporter_new(memory, &self->reporter);
     if (status) {
         rest_free(&self->base);
         return status;

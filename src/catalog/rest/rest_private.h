@@ -55,6 +55,7 @@ typedef struct nl_remote_session {
 } nl_remote_session;
 
 typedef struct nl_remote_cache nl_remote_cache;
+typedef struct nl_remote_reporter nl_remote_reporter;
 
 typedef struct nl_remote_catalog {
     nl_catalog base;
@@ -64,7 +65,8 @@ typedef struct nl_remote_catalog {
     uint32_t header_count;
     nl_mutex mutex;
     nl_remote_session *session;  /* guarded; owned; NULL until the first request */
-    nl_remote_cache *cache;      /* owned */
+    nl_remote_cache *cache;       /* owned */
+    nl_remote_reporter *reporter; /* owned; NULL: rest-metrics-reporting-enabled=false */
 } nl_remote_catalog;
 static inline nl_remote_catalog *nl_remote_of(nl_catalog *catalog)
 {

@@ -18,6 +18,7 @@ typedef struct fake {
     int refuse;                 /* the next so many requests with a token get 401 */
     char last_authorization[512];
     char last_form[2048];
+    char last_report[4096];
     char seen[8192];            /* "METHOD target\n" of all */
 } fake;
 
@@ -129,7 +130,10 @@ static void answer_any(void *argument, const test_request *request, test_answer 
     if (strstr(request->target, "/oauth/tokens")) answer_token(self, request, answer);
     else if (self->refuse > 0 && self->refuse--) test_answer_text(answer, 401, "", "{\"error\":{\"message\":\"expired token-1\",\"type\":\"NotAuthorizedException\",\"code\":401}}");
     else if (strstr(request->target, "/v1/config")) test_answer_text(answer, 200, "", self->config ? self->config : "{\"defaults\":{},\"overrides\":{}}");
-    else if (strstr(request->target, "/tables/t") && strcmp(request->method, "GET") == 0) answer_load(self, request, answer);
+    else if (strstr(request->target, "/metrics")) {
+        snprintf(self->last_report, sizeof(self->last_report), "%s", request->body);
+        test_answer_text(answer, 500, "", "nobody cares");
+    } else if (strstr(request->target, "/tables/t") && strcmp(request->method, "GET") == 0) answer_load(self, request, answer);
     else if (strstr(request->target, "/tables/t")) answer_commit(self, request, answer);
     else if (strstr(request->target, "/tables?pageToken=&")) test_answer_text(answer, 200, "", "{\"identifiers\":[{\"namespace\":[\"n\"],\"name\":\"a\"}],\"next-page-token\":\"x y\"}");
     else if (strstr(request->target, "/tables?pageToken=x%20y")) test_answer_text(answer, 200, "", "{\"identifiers\":[{\"namespace\":[\"n\"],\"name\":\"b\"}]}");
@@ -292,6 +296,8 @@ static void test_a_commit_whose_answer_is_lost_takes_effect_once(void **state)
         nl_iceberg_table_release(table);
         nl_catalog_release(catalog);
         test_server_stop(&server);
+        if (rows[i].is_done) assert_non_null(strstr(self.last_report, "{\"report-type\":\"commit-report\",\"table-name\":\"c.n.t\",\"snapshot-id\":77,"));
+        else assert_string_equal(self.last_report, "");
         nl_table_metadata_release(self.metadata);
     }
     nl_arena_free(arena);

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/calendar.h"
 #include "base/crash.h"
+#include "catalog/rest/metrics.h"
 #include "iceberg/metadata_diff.h"
 
 typedef struct rest_store {
@@ -188,10 +190,18 @@ static nl_status rest_swap(nl_table_store *base_store, const nl_table_metadata *
     c.arena = nl_arena_new(memory);
     nl_builder_init(&body, NL_METADATA_BYTES_MAX);
     *committed = NULL;
+    const int64_t start_micros = nl_now_micros();
     nl_status status = swap_in(&c, base, &body, committed);
     nl_builder_fini(&body);
     nl_arena_free(c.arena);
+    if (!status) nl_remote_report_commit(self->catalog, &self->identifier, self->token, &(nl_commit_report){base, updated, nl_now_micros() - start_micros});
     return status;
+}
+
+static void rest_report_scan(nl_table_store *base, const struct nl_scan_report *report)
+{
+    rest_store *self = NL_CONTAINER(base, rest_store, base);
+    nl_remote_report_scan(self->catalog, &self->identifier, self->token, report);
 }
 
 static void rest_free(nl_table_store *base)
@@ -202,7 +212,7 @@ static void rest_free(nl_table_store *base)
     free(self);
 }
 
-static const nl_table_store_ops store_ops = {.load = rest_load, .swap = rest_swap, .free = rest_free};
+static const nl_table_store_ops store_ops = {.load = rest_load, .swap = rest_swap, .report_scan = rest_report_scan, .free = rest_free};
 
 nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store)
 {

@@ -57,9 +57,33 @@ static void append_creation(nl_builder *out, const nl_identifier *identifier, co
     nl_json_end(&writer, '}');
 }
 
-static void append_change(nl_builder *out, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_update *updates, uint32_t update_count)
+static bool has_version(const nl_view_metadata *view, int32_t version_id)
+{
+    bool is_there = false;
+    for (uint32_t i = 0; i < view->version_count; i++)
+        is_there = is_there || view->versions[i].version_id == version_id;
+    return is_there;
+}
+
+/* Java's server takes a new version's own id for granted when its schema is "the one added last", and does not count a
+ * version that was there already as added: both ids are sent as they will be. */
+static nl_view_update with_ids(const nl_view_update *update, const nl_view_metadata *base, const nl_view_metadata *updated, nl_view_version *version)
+{
+    nl_view_update sent = *update;
+    if (update->kind == NL_VIEW_ADD_VERSION) {
+        *version = *update->version;
+        version->version_id = updated->current_version_id;
+        sent.version = version;
+    }
+    if (update->kind == NL_VIEW_SET_CURRENT_VERSION && update->number == -1 && has_version(base, updated->current_version_id)) sent.number = updated->current_version_id;
+    return sent;
+}
+
+static void append_change(nl_builder *out, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated, const nl_view_update *updates,
+                          uint32_t update_count)
 {
     nl_json_writer writer = {.out = out};
+    nl_view_version version;
     nl_json_begin(&writer, '{');
     nl_json_key(&writer, "identifier");
     nl_remote_append_identifier(&writer, identifier);
@@ -75,8 +99,9 @@ static void append_change(nl_builder *out, const nl_identifier *identifier, cons
     nl_json_key(&writer, "updates");
     nl_json_begin(&writer, '[');
     for (uint32_t i = 0; i < update_count; i++) {
+        const nl_view_update sent = with_ids(&updates[i], base, updated, &version);
         nl_json_before_value(&writer);
-        nl_view_update_append_json(&updates[i], out);
+        nl_view_update_append_json(&sent, out);
         nl_json_after_value(&writer);
     }
     nl_json_end(&writer, ']');
@@ -130,7 +155,7 @@ static nl_status commit_in(nl_remote_catalog *catalog, const view_commit *c, nl_
     nl_remote_answer answer;
     NL_TRY(nl_remote_session_of(catalog, &session));
     NL_TRY(nl_remote_require(session, c->base ? NL_REMOTE_COMMIT_VIEW : NL_REMOTE_CREATE_VIEW));
-    if (c->base) append_change(body, c->identifier, c->base, c->updates, c->update_count);
+    if (c->base) append_change(body, c->identifier, c->base, c->updated, c->updates, c->update_count);
     else append_creation(body, c->identifier, c->updated);
     if (nl_builder_failed(body)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The view is larger than %zu bytes", body->limit);
     const nl_str path = c->base ? nl_remote_item_path(arena, session, c->identifier, "views")

@@ -358,11 +358,28 @@ static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan
     return nl_arena_check(arena);
 }
 
+/* For catalogs that collect what scans found. */
+static void report_scan(const iceberg_source *self, const nl_file_scan_plan *scan, const nl_scan_plan *plan, int64_t start_micros)
+{
+    nl_table_store *store = self->table->store;
+    if (!store->ops->report_scan) return;
+    nl_arena *arena = nl_arena_new(NULL);
+    int32_t *ids = NL_NEW_ARRAY(arena, int32_t, (size_t)scan->read_type->child_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scan->read_type->child_count; i++)
+        if (scan->read_type->children[i].field_id > 0 && nl_schema_find_id(self->schema, scan->read_type->children[i].field_id)) ids[count++] = scan->read_type->children[i].field_id;
+    const nl_scan_report report = {.table_name = self->table->name, .schema = self->schema, .snapshot_id = self->snapshot ? self->snapshot->snapshot_id : NL_NONE,
+                                   .predicate = scan->predicate, .field_ids = ids, .field_count = count, .plan = plan, .planning_micros = nl_now_micros() - start_micros};
+    store->ops->report_scan(store, &report);
+    nl_arena_free(arena);
+}
+
 static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const nl_logical *scan, nl_file_scan_plan *out, scan_owner *owner)
 {
     column_layout layout = {0};
     bool is_exact = false;
     nl_arena *arena = out->arena;
+    const int64_t start_micros = nl_now_micros();
     NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &out->predicate, &is_exact));
     NL_TRY(plan_files(self, out->predicate, query->pool, query->memory, &owner->plan));
     lay_out_columns(self, scan, arena, &layout);
@@ -377,6 +394,7 @@ static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const
     out->read_type = nl_type_struct(arena, layout.read_fields, layout.read_count);
     NL_TRY(make_units(self, owner->plan, &layout, is_exact, scan->scan.filter != NULL, arena, out->units, &out->unit_count));
     if (owner->plan->delete_files > 0) out->deletes = nl_delete_cache_new(self->table->fs, self->schema, query->memory);
+    report_scan(self, out, owner->plan, start_micros);
     return NULL;
 }
 

@@ -91,6 +91,8 @@ typedef struct nl_store_put {
     nl_str etag;        /* empty: the MD5 */
     nl_str headers, tags, checksum, storage_class;
     nl_write_conditions conditions;
+    nl_state_work also;   /* run after the rows in the same transaction: both or neither; NULL: nothing */
+    void *also_argument;
     nl_arena *arena;
     nl_object made; /* out: version, sequence, etag, modified … */
 } nl_store_put;

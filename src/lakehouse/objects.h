@@ -20,6 +20,9 @@ nl_fs *nl_objects_fs(nl_objects *objects);
 NL_MUST_USE nl_status nl_objects_create_bucket(nl_objects *objects, nl_str bucket, bool is_hidden); /* hidden: of a table bucket; not in ListBuckets */
 NL_MUST_USE nl_status nl_objects_delete_bucket(nl_objects *objects, nl_str bucket, bool with_contents); /* absent is success; NILAS_NOT_EMPTY as the service words it */
 
+/* A new object at s3://bucket/key (NILAS_ALREADY_EXISTS) and `also` in one transaction: both or neither, one fsync. */
+NL_MUST_USE nl_status nl_objects_create_with(nl_objects *objects, nl_str path, nl_bytes content, nl_state_work also, void *argument);
+
 /* The service on :9000. strict: unknown keys and anonymous requests are refused. Borrows objects. */
 typedef struct nl_lakehouse_keys { /* the one default key pair of `nilas up`; others are accepted unverified unless strict */
     nl_str access_key, secret_key;

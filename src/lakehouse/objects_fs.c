@@ -110,12 +110,12 @@ static nl_status output_write(nl_output *self, const void *bytes, size_t length)
     return nl_incoming_write(NL_CONTAINER(self, object_output, base)->bytes, bytes, length);
 }
 
-static nl_status publish(nl_objects *objects, nl_str path, nl_incoming *bytes, bool is_new)
+static nl_status publish(nl_objects *objects, nl_str path, nl_incoming *bytes, bool is_new, nl_state_work also, void *argument)
 {
     place at;
     NL_TRY(parse(path, &at));
     nl_arena *arena = nl_arena_new(NULL);
-    nl_store_put put = {.bucket = at.bucket, .key = at.key, .bytes = bytes, .arena = arena};
+    nl_store_put put = {.bucket = at.bucket, .key = at.key, .bytes = bytes, .also = also, .also_argument = argument, .arena = arena};
     if (is_new) put.conditions.if_none_match = NL_STR("*");
     nl_status status = nl_store_write(objects, &put);
     nl_arena_free(arena);
@@ -125,7 +125,7 @@ static nl_status publish(nl_objects *objects, nl_str path, nl_incoming *bytes, b
 static nl_status output_close(nl_output *self)
 {
     object_output *output = NL_CONTAINER(self, object_output, base);
-    nl_status status = publish(output->objects, output->path, output->bytes, false);
+    nl_status status = publish(output->objects, output->path, output->bytes, false, NULL, NULL);
     free_output(output);
     return status;
 }
@@ -156,14 +156,19 @@ static nl_status fs_create(nl_fs *self, nl_str path, nl_output **output)
     return NULL;
 }
 
-static nl_status fs_create_if_absent(nl_fs *self, nl_str path, nl_bytes content)
+nl_status nl_objects_create_with(nl_objects *objects, nl_str path, nl_bytes content, nl_state_work also, void *argument)
 {
     nl_incoming *bytes = NULL;
-    NL_TRY(nl_incoming_new(store_of(self), &bytes));
+    NL_TRY(nl_incoming_new(objects, &bytes));
     nl_status status = nl_incoming_write(bytes, content.data, content.length);
-    if (!status) status = publish(store_of(self), path, bytes, true);
+    if (!status) status = publish(objects, path, bytes, true, also, argument);
     nl_incoming_free(bytes);
     return status;
+}
+
+static nl_status fs_create_if_absent(nl_fs *self, nl_str path, nl_bytes content)
+{
+    return nl_objects_create_with(store_of(self), path, content, NULL, NULL);
 }
 
 /* A copy and a delete: never neither, for a moment both. */

@@ -39,7 +39,8 @@ static nl_status put_rows(void *argument, nl_sqlite *database)
     put->made.data = nl_objects_next(work->objects);
     const nl_part part = {.number = 1};
     if (nl_incoming_size(put->bytes)) NL_TRY(nl_row_insert_part(database, put->made.data, &part, put->bytes));
-    return nl_row_insert(work->objects, database, &bucket, put, false, &work->garbage);
+    NL_TRY(nl_row_insert(work->objects, database, &bucket, put, false, &work->garbage));
+    return put->also ? put->also(put->also_argument, database) : NULL;
 }
 
 nl_status nl_store_write(nl_objects *objects, nl_store_put *put)

@@ -118,6 +118,12 @@ NL_MUST_USE nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata
 /* Writes the file after base's (NULL: the first): durable when it returns. kept->metadata has its name. */
 NL_MUST_USE nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept);
 
+/* Both: the file after base's (NULL: the first) and the change to it (whose `next` is filled in). On failure of kind
+ * UNKNOWN_STATE the file may be in force, else nothing of it is left. */
+NL_MUST_USE nl_status nl_tables_publish(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *change, const nl_table_metadata *base,
+                                        const nl_table_metadata *updated, nl_kept_metadata *kept);
+void nl_tables_remove_metadata(nl_tables *tables, nl_str metadata_file); /* a file that did not come into force; failures are logged */
+
 /* Views. base NULL: creation. Fails: TABLE_OR_VIEW_NOT_FOUND (also of a table), otherwise as nl_tables_commit. Counted. */
 NL_MUST_USE nl_status nl_tables_load_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, nl_memory *memory, const nl_view_metadata **view);
 NL_MUST_USE nl_status nl_tables_commit_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, const nl_view_metadata *base,

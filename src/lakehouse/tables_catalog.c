@@ -4,7 +4,6 @@
  */
 #include "lakehouse/tables_private.h"
 
-#include "base/log.h"
 #include "catalog/pointer.h"
 
 #include <stdlib.h>
@@ -65,39 +64,24 @@ static nl_status store_load(nl_table_store *store, nl_memory *memory, const nl_t
     return status;
 }
 
-static void remove_file(nl_tables *tables, nl_str file)
-{
-    nl_fs *fs;
-    nl_error *error = nl_tables_fs(tables, file, &fs);
-    if (!error) error = nl_fs_remove(fs, file);
-    if (error) nl_log(NL_LOG_WARN, "a metadata file stays behind: %s", nl_error_message(error));
-    nl_error_free(error);
-}
-
 static nl_status store_swap(nl_table_store *store, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
                             const nl_table_metadata **committed)
 {
     (void)memory;
     tables_store *self = NL_CONTAINER(store, tables_store, base);
     nl_kept_metadata kept;
-    NL_TRY(nl_tables_write_metadata(self->tables, base, updated, &kept));
+    nl_fs *fs;
     const nl_pointer_change change = {.identifier = self->identifier,
                                       .expected = base ? base->metadata_file : (nl_str){0},
-                                      .next = kept.metadata->metadata_file,
                                       .warehouse_location = base ? (nl_str){0} : self->warehouse_location,
                                       .uuid = base ? (nl_str){0} : nl_tables_storage_uuid(self->warehouse_location)};
-    nl_status status = nl_tables_commit(self->tables, self->warehouse_id, &change, 1);
-    if (!status) {
-        *committed = nl_table_metadata_retain(kept.metadata);
-        nl_fs *fs;
-        nl_error *error = nl_tables_fs(self->tables, kept.metadata->metadata_file, &fs);
-        if (!error) nl_delete_dropped_metadata_files(fs, base, kept.metadata);
-        nl_error_free(error);
-    } else if (nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) {
-        remove_file(self->tables, kept.metadata->metadata_file);
-    }
+    NL_TRY(nl_tables_publish(self->tables, self->warehouse_id, &change, base, updated, &kept));
+    nl_error *error = nl_tables_fs(self->tables, kept.metadata->metadata_file, &fs);
+    if (!error) nl_delete_dropped_metadata_files(fs, base, kept.metadata);
+    nl_error_free(error);
+    *committed = nl_table_metadata_retain(kept.metadata);
     nl_kept_metadata_release(&kept);
-    return status;
+    return NULL;
 }
 
 static void store_free(nl_table_store *store)

@@ -5,6 +5,8 @@
  */
 #include "lakehouse/tables_private.h"
 
+#include "base/crash.h"
+#include "base/log.h"
 #include "catalog/pointer.h"
 
 #define KEPT_BYTES_MAX (64ull << 20)
@@ -139,33 +141,89 @@ nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata_file, nl_ke
     return NULL;
 }
 
-static nl_status write_file(nl_tables *tables, nl_str file, const nl_kept_metadata *made)
+/* The next file's name, text and parsed form; nothing is written. */
+static nl_status make_file(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *made)
 {
-    nl_fs *fs;
-    nl_buffer *zipped = NULL;
-    NL_TRY(nl_tables_fs(tables, file, &fs));
-    const bool is_gzip = nl_table_metadata_wants_gzip(made->metadata);
-    if (is_gzip) NL_TRY(nl_table_metadata_encode(made->metadata, true, tables->memory, &zipped));
-    const nl_buffer *content = is_gzip ? zipped : made->json;
-    nl_status status = nl_fs_create_if_absent(fs, file, (nl_bytes){content->data, content->size_bytes});
-    nl_buffer_release(zipped);
+    nl_arena *arena = nl_arena_new(tables->memory);
+    nl_status status = nl_table_metadata_with_file(updated, nl_next_metadata_file(arena, base, updated), &made->metadata);
+    if (!status) status = encode(made->metadata, tables->memory, &made->json);
+    nl_arena_free(arena);
     return status;
+}
+
+/* *content is counted: the text, or gzip of it where the table wants that. */
+static nl_status make_content(nl_tables *tables, const nl_kept_metadata *made, nl_buffer **content)
+{
+    if (nl_table_metadata_wants_gzip(made->metadata)) return nl_table_metadata_encode(made->metadata, true, tables->memory, content);
+    *content = nl_buffer_retain(made->json);
+    return NULL;
+}
+
+static nl_status finish(nl_tables *tables, nl_status status, nl_kept_metadata *made, nl_kept_metadata *kept)
+{
+    if (status) {
+        nl_kept_metadata_release(made);
+        return status;
+    }
+    keep(tables, made);
+    *kept = *made;
+    return NULL;
 }
 
 nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept)
 {
-    nl_arena *arena = nl_arena_new(tables->memory);
     nl_kept_metadata made = {0};
-    const nl_str file = nl_next_metadata_file(arena, base, updated);
-    nl_status status = nl_table_metadata_with_file(updated, file, &made.metadata);
-    if (!status) status = encode(made.metadata, tables->memory, &made.json);
-    if (!status) status = write_file(tables, file, &made);
-    if (status) {
-        nl_kept_metadata_release(&made);
-    } else {
-        keep(tables, &made);
-        *kept = made;
-    }
+    nl_buffer *content = NULL;
+    nl_fs *fs;
+    nl_status status = make_file(tables, base, updated, &made);
+    if (!status) status = make_content(tables, &made, &content);
+    if (!status) status = nl_tables_fs(tables, made.metadata->metadata_file, &fs);
+    if (!status) status = nl_fs_create_if_absent(fs, made.metadata->metadata_file, (nl_bytes){content->data, content->size_bytes});
+    nl_buffer_release(content);
+    return finish(tables, status, &made, kept);
+}
+
+void nl_tables_remove_metadata(nl_tables *tables, nl_str metadata_file)
+{
+    nl_fs *fs;
+    nl_error *error = nl_tables_fs(tables, metadata_file, &fs);
+    if (!error) error = nl_fs_remove(fs, metadata_file);
+    if (error) nl_log(NL_LOG_WARN, "a metadata file stays behind: %s", nl_error_message(error));
+    nl_error_free(error);
+}
+
+/* On the store's own objects the file and the pointer are one transaction. */
+static nl_status publish_object(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *change, const nl_kept_metadata *made)
+{
+    nl_arena *arena = nl_arena_new(tables->memory);
+    nl_pointer_work *work;
+    nl_buffer *content = NULL;
+    nl_status status = nl_pointer_work_new(arena, warehouse_id, change, &work);
+    if (!status) status = make_content(tables, made, &content);
+    if (!status) status = nl_objects_create_with(tables->objects, change->next, (nl_bytes){content->data, content->size_bytes}, nl_pointer_work_run, work);
+    nl_buffer_release(content);
     nl_arena_free(arena);
     return status;
+}
+
+nl_status nl_tables_publish(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *change, const nl_table_metadata *base,
+                            const nl_table_metadata *updated, nl_kept_metadata *kept)
+{
+    nl_kept_metadata made = {0};
+    nl_pointer_change full = *change;
+    const nl_str folder = nl_table_property(updated, "write.metadata.path", NULL);
+    if (!is_local(folder.data ? folder : updated->location)) {
+        nl_status status = make_file(tables, base, updated, &made);
+        if (!status) {
+            full.next = made.metadata->metadata_file;
+            status = publish_object(tables, warehouse_id, &full, &made);
+        }
+        return finish(tables, status, &made, kept);
+    }
+    NL_TRY(nl_tables_write_metadata(tables, base, updated, &made));
+    NL_CRASH_POINT("tables.metadata-written");
+    full.next = made.metadata->metadata_file;
+    nl_status status = nl_tables_commit(tables, warehouse_id, &full, 1);
+    if (status && nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) nl_tables_remove_metadata(tables, full.next);
+    return finish(tables, status, &made, kept);
 }

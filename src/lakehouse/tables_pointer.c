@@ -5,7 +5,7 @@
 
 #include "base/calendar.h"
 
-typedef struct pointer_work {
+struct nl_pointer_work {
     int64_t warehouse_id;
     nl_str scope, name; /* of the table: namespace joined, name */
     nl_str to_scope, to_name;
@@ -21,7 +21,8 @@ typedef struct pointer_work {
     nl_table_entry found;
     nl_list list;
     bool exists;
-} pointer_work;
+};
+typedef nl_pointer_work pointer_work;
 
 #define ENTRY_COLUMNS                                                                                                                      \
     "id, warehouse_id, namespace, name, uuid, is_view, metadata_location, previous_metadata_location, warehouse_location, version_token,"  \
@@ -180,12 +181,21 @@ static nl_status change_pointer(nl_sqlite *database, const pointer_work *work, c
     return update_pointer(database, work, change, &present);
 }
 
-static nl_status commit(void *argument, nl_sqlite *database)
+nl_status nl_pointer_work_run(void *argument, nl_sqlite *database)
 {
     const pointer_work *work = argument;
     for (uint32_t i = 0; i < work->change_count; i++)
         NL_TRY(change_pointer(database, work, &work->changes[i], work->scopes[i]));
     return nl_arena_check(work->arena);
+}
+
+nl_status nl_pointer_work_new(nl_arena *arena, int64_t warehouse_id, const nl_pointer_change *change, nl_pointer_work **work)
+{
+    nl_str *scope = NL_NEW(arena, nl_str);
+    NL_TRY(nl_namespace_join(arena, change->identifier.namespace_parts, change->identifier.namespace_count, scope));
+    *work = NL_NEW(arena, pointer_work);
+    **work = (pointer_work){.warehouse_id = warehouse_id, .changes = change, .scopes = scope, .change_count = 1, .arena = arena};
+    return nl_arena_check(arena);
 }
 
 nl_status nl_tables_commit(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *changes, uint32_t change_count)
@@ -196,7 +206,7 @@ nl_status nl_tables_commit(nl_tables *tables, int64_t warehouse_id, const nl_poi
     for (uint32_t i = 0; i < change_count && !status; i++)
         status = nl_namespace_join(arena, changes[i].identifier.namespace_parts, changes[i].identifier.namespace_count, &scopes[i]);
     pointer_work work = {.warehouse_id = warehouse_id, .changes = changes, .scopes = scopes, .change_count = change_count, .arena = arena};
-    if (!status) status = nl_state_write(tables->state, commit, &work);
+    if (!status) status = nl_state_write(tables->state, nl_pointer_work_run, &work);
     nl_arena_free(arena);
     return status;
 }

@@ -33,6 +33,11 @@ nl_str nl_relation_name(nl_arena *arena, nl_str joined, nl_str name);
 NL_MUST_USE nl_status nl_namespace_is_there(nl_sqlite *database, int64_t warehouse_id, nl_str joined, bool *exists);
 NL_MUST_USE nl_status nl_namespace_must_exist(nl_sqlite *database, int64_t warehouse_id, nl_str joined, nl_arena *arena);
 
+/* The work of nl_tables_commit, for a transaction that does more: prepared in the arena, for one change. */
+typedef struct nl_pointer_work nl_pointer_work;
+NL_MUST_USE nl_status nl_pointer_work_new(nl_arena *arena, int64_t warehouse_id, const nl_pointer_change *change, nl_pointer_work **work);
+NL_MUST_USE nl_status nl_pointer_work_run(void *work, nl_sqlite *database);
+
 /* Buckets without a table: rows of a table of their own, so that none is forgotten when the process dies. */
 NL_MUST_USE nl_status nl_tables_note_loose(nl_sqlite *database, nl_str bucket, int64_t since_micros); /* since 0: to go at the next start at the latest */
 NL_MUST_USE nl_status nl_tables_delete_loose(nl_tables *tables, nl_str bucket);

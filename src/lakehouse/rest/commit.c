@@ -20,7 +20,8 @@ typedef struct table_commit {
     nl_table_entry entry;
     bool exists;
     nl_kept_metadata base;       /* empty: creation */
-    nl_kept_metadata next;       /* empty: nothing changes */
+    const nl_table_metadata *updated; /* counted; NULL: nothing changes */
+    nl_kept_metadata next;       /* of updated, once written */
     nl_str storage;              /* creation in a table bucket: the bucket made for it */
 } table_commit;
 
@@ -128,51 +129,70 @@ static nl_status check_locations(nl_rest_api_call *call, table_commit *commit, c
 
 static nl_status prepare(nl_rest_api_call *call, table_commit *commit)
 {
-    const nl_table_metadata *updated = NULL;
     NL_TRY(load_base(call, commit));
     NL_TRY(check_requirements(commit));
-    NL_TRY(apply_updates(call, commit, &updated));
-    nl_status status = NULL;
-    if (updated != commit->base.metadata) { /* the same object: no update changed anything */
-        status = check_locations(call, commit, updated);
-        if (!status) status = nl_tables_write_metadata(call->tables, commit->base.metadata, updated, &commit->next);
-    }
-    nl_table_metadata_release(updated);
-    return status;
+    NL_TRY(apply_updates(call, commit, &commit->updated));
+    if (commit->updated != commit->base.metadata) return check_locations(call, commit, commit->updated);
+    nl_table_metadata_release(commit->updated); /* the same object: no update changed anything */
+    commit->updated = NULL;
+    return NULL;
 }
 
-static nl_status swap(nl_rest_api_call *call, table_commit *commits, uint32_t count)
+static nl_pointer_change change_of(const table_commit *commit)
+{
+    const bool exists = commit->exists;
+    return (nl_pointer_change){.identifier = commit->identifier,
+                               .expected = exists ? commit->entry.metadata_location : (nl_str){0},
+                               .next = commit->next.metadata ? commit->next.metadata->metadata_file : (nl_str){0},
+                               .warehouse_location = exists ? (nl_str){0} : commit->storage,
+                               .uuid = exists ? (nl_str){0} : nl_tables_storage_uuid(commit->storage)};
+}
+
+/* Several tables: every file first, then all pointers in one transaction. */
+static nl_status swap_all(nl_rest_api_call *call, table_commit *commits, uint32_t count)
 {
     nl_pointer_change *changes = NL_NEW_ARRAY(call->arena, nl_pointer_change, (size_t)count + 1);
     uint32_t change_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const table_commit *commit = &commits[i];
-        if (!commit->next.metadata) continue;
-        changes[change_count++] = (nl_pointer_change){.identifier = commit->identifier,
-                                                      .expected = commit->exists ? commit->entry.metadata_location : (nl_str){0},
-                                                      .next = commit->next.metadata->metadata_file,
-                                                      .warehouse_location = commit->exists ? (nl_str){0} : commit->storage,
-                                                      .uuid = commit->exists ? (nl_str){0} : nl_tables_storage_uuid(commit->storage)};
+        table_commit *commit = &commits[i];
+        if (!commit->updated) continue;
+        NL_TRY(nl_tables_write_metadata(call->tables, commit->base.metadata, commit->updated, &commit->next));
+        changes[change_count++] = change_of(commit);
     }
     NL_CRASH_POINT("rest.metadata-written");
     if (change_count) NL_TRY(nl_tables_commit(call->tables, call->warehouse.id, changes, change_count));
+    return NULL;
+}
+
+static nl_status swap(nl_rest_api_call *call, table_commit *commits, uint32_t count)
+{
+    if (count == 1 && !commits->updated) return NULL;
+    if (count == 1) {
+        const nl_pointer_change change = change_of(commits);
+        NL_TRY(nl_tables_publish(call->tables, call->warehouse.id, &change, commits->base.metadata, commits->updated, &commits->next));
+    } else {
+        NL_TRY(swap_all(call, commits, count));
+    }
     NL_CRASH_POINT("rest.swapped");
     return NULL;
 }
 
 /* What the attempt held; files that did not come into force go. */
-static void end_attempt(nl_rest_api_call *call, table_commit *commits, uint32_t count, bool is_done)
+static void end_attempt(nl_rest_api_call *call, table_commit *commits, uint32_t count, nl_error *error)
 {
     for (uint32_t i = 0; i < count; i++) {
         table_commit *commit = &commits[i];
         nl_fs *fs;
-        if (commit->next.metadata && !is_done) nl_rest_api_remove_file(call, commit->next.metadata->metadata_file);
-        if (commit->next.metadata && is_done) {
-            nl_error *error = nl_tables_fs(call->tables, commit->next.metadata->location, &fs);
-            if (!error) nl_delete_dropped_metadata_files(fs, commit->base.metadata, commit->next.metadata);
-            nl_error_free(error);
+        if (commit->next.metadata && error && nl_error_kind_of(error) != NL_KIND_UNKNOWN_STATE)
+            nl_tables_remove_metadata(call->tables, commit->next.metadata->metadata_file);
+        if (commit->next.metadata && !error) {
+            nl_error *problem = nl_tables_fs(call->tables, commit->next.metadata->location, &fs);
+            if (!problem) nl_delete_dropped_metadata_files(fs, commit->base.metadata, commit->next.metadata);
+            nl_error_free(problem);
         }
-        if (is_done) continue; /* the answer shows them */
+        nl_table_metadata_release(commit->updated);
+        commit->updated = NULL;
+        if (!error) continue; /* the answer shows them */
         nl_kept_metadata_release(&commit->base);
         nl_kept_metadata_release(&commit->next);
     }
@@ -196,7 +216,7 @@ static nl_status commit_all(nl_rest_api_call *call, table_commit *commits, uint3
             was_swapping = true;
             status = swap(call, commits, count);
         }
-        end_attempt(call, commits, count, !status);
+        end_attempt(call, commits, count, status);
         if (!status || attempt == ATTEMPTS_MAX || !is_lost_race(call, status, was_swapping)) return status;
         nl_error_free(status);
         status = NULL;

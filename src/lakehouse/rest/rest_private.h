@@ -77,7 +77,6 @@ void nl_rest_api_write_table(nl_rest_api_call *call, const nl_rest_api_table_rep
 void nl_rest_api_write_io_config(nl_rest_api_call *call, nl_json_writer *json, bool has_keys); /* members of an object */
 /* The present metadata of a table. Fails: 404. */
 NL_MUST_USE nl_status nl_rest_api_load(nl_rest_api_call *call, const nl_identifier *identifier, nl_table_entry *entry, nl_kept_metadata *kept);
-void nl_rest_api_remove_file(nl_rest_api_call *call, nl_str file); /* a metadata file that did not come into force */
 
 /* The namespace is there and the name free. Fails: 404, 409. wants_view: the wording. */
 NL_MUST_USE nl_status nl_rest_api_check_free(nl_rest_api_call *call, const nl_identifier *identifier, bool wants_view);

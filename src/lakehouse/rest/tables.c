@@ -1,7 +1,6 @@
 /* lakehouse/rest/tables.c - tables but for commits: listed, created, staged, loaded, registered, renamed, dropped. */
 #include "lakehouse/rest/rest_private.h"
 
-#include "base/log.h"
 #include "catalog/pointer.h"
 #include "storage/sigv4.h"
 
@@ -128,15 +127,6 @@ nl_status nl_rest_api_load(nl_rest_api_call *call, const nl_identifier *identifi
     return nl_tables_read_metadata(call->tables, entry->metadata_location, kept);
 }
 
-void nl_rest_api_remove_file(nl_rest_api_call *call, nl_str file)
-{
-    nl_fs *fs;
-    nl_error *error = nl_tables_fs(call->tables, file, &fs);
-    if (!error) error = nl_fs_remove(fs, file);
-    if (error) nl_log(NL_LOG_WARN, "rest: a metadata file stays behind: %s", nl_error_message(error));
-    nl_error_free(error);
-}
-
 /* A path's table that cannot be: an empty level or name would fail deeper with other words. */
 nl_status nl_rest_api_check_path(nl_rest_api_call *call, bool is_view)
 {
@@ -250,16 +240,8 @@ static nl_status choose_location(nl_rest_api_call *call, table_creation *table)
 
 static nl_status publish(nl_rest_api_call *call, const table_creation *table, const nl_table_metadata *made, nl_kept_metadata *kept)
 {
-    NL_TRY(nl_tables_write_metadata(call->tables, NULL, made, kept));
-    const nl_pointer_change change = {.identifier = table->identifier,
-                                      .next = kept->metadata->metadata_file,
-                                      .warehouse_location = table->storage,
-                                      .uuid = table->uuid};
-    nl_status status = nl_tables_commit(call->tables, call->warehouse.id, &change, 1);
-    if (!status) return NULL;
-    nl_rest_api_remove_file(call, kept->metadata->metadata_file);
-    nl_kept_metadata_release(kept);
-    return status;
+    const nl_pointer_change change = {.identifier = table->identifier, .warehouse_location = table->storage, .uuid = table->uuid};
+    return nl_tables_publish(call->tables, call->warehouse.id, &change, NULL, made, kept);
 }
 
 nl_status nl_rest_api_create_table(nl_rest_api_call *call)

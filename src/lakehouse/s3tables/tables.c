@@ -2,8 +2,6 @@
  * metadata pointer with its version token, which the REST catalog's commits move too. */
 #include "lakehouse/s3tables/s3tables_private.h"
 
-#include "base/log.h"
-
 /* ---- Creation ---- */
 
 static nl_status read_create(nl_s3tables_call *call, nl_table_creation *creation, bool *has_metadata)
@@ -20,30 +18,16 @@ static nl_status read_create(nl_s3tables_call *call, nl_table_creation *creation
     return *has_metadata ? nl_s3tables_read_metadata(call, metadata, creation) : NULL;
 }
 
-static void remove_file(nl_s3tables_call *call, nl_str file)
-{
-    nl_fs *fs;
-    nl_error *error = nl_tables_fs(call->tables, file, &fs);
-    if (!error) error = nl_fs_remove(fs, file);
-    if (error) nl_log(NL_LOG_WARN, "s3tables: a metadata file stays behind: %s", nl_error_message(error));
-    nl_error_free(error);
-}
-
 static nl_status publish(nl_s3tables_call *call, nl_pointer_change *change, nl_table_creation *creation)
 {
     const nl_table_metadata *made = NULL;
     nl_kept_metadata kept = {0};
-    if (creation) {
-        creation->location = change->warehouse_location;
-        NL_TRY(nl_table_metadata_create(creation, call->request->memory, &made));
-        nl_status status = nl_tables_write_metadata(call->tables, NULL, made, &kept);
-        nl_table_metadata_release(made);
-        if (status) return status;
-        change->next = nl_arena_str(call->arena, kept.metadata->metadata_file);
-        nl_kept_metadata_release(&kept);
-    }
-    nl_status status = nl_tables_commit(call->tables, call->bucket.id, change, 1);
-    if (status && change->next.length) remove_file(call, change->next);
+    if (!creation) return nl_tables_commit(call->tables, call->bucket.id, change, 1);
+    creation->location = change->warehouse_location;
+    NL_TRY(nl_table_metadata_create(creation, call->request->memory, &made));
+    nl_status status = nl_tables_publish(call->tables, call->bucket.id, change, NULL, made, &kept);
+    nl_table_metadata_release(made);
+    nl_kept_metadata_release(&kept);
     return status;
 }
 

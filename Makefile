@@ -24,12 +24,16 @@ test: build     ## unit tests, SQL files, style, tables read crosswise by PyIceb
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
+	@scripts/lakehouse_test.sh build/debug/nilas
 	@scripts/tpch.sh build/debug/nilas 0.01
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
 
 crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
 	@scripts/crosswise.sh build/debug/nilas
+
+lakehouse: build ## nilas up by boto3, PyIceberg and a browser
+	@scripts/lakehouse_test.sh build/debug/nilas
 
 rck: build      ## Iceberg's REST Compatibility Kit against nilas up (needs java and mvn; a minute)
 	@python3 tests/lakehouse/rck/rck.py build/debug/nilas

@@ -89,7 +89,7 @@ def test_a_table_its_health_and_what_is_run():
         card.get_by_role("button", name="Dry run").click()
         page.get_by_role("button", name="Run it now").click()
         page.locator("dialog", has_text="rewrite_data_files is done").wait_for()
-        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Close").click()
         if os.environ.get("NILAS_TEST_SCREENSHOTS"):
             page.screenshot(path=f"{os.environ['NILAS_TEST_SCREENSHOTS']}/after.png", full_page=True)
         table = catalog.load_table("sales.orders")

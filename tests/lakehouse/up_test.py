@@ -45,7 +45,7 @@ def read(path):
 
 
 def test_the_profile_leads_boto3_to_the_services():
-    lake = Lakehouse()
+    lake = Lakehouse(folder=tempfile.mkdtemp(prefix="nilas-lakehouse-"))
     write(lake.environment["AWS_CONFIG_FILE"], FOREIGN)
     write(lake.environment["AWS_SHARED_CREDENTIALS_FILE"], "[default]\naws_access_key_id = AKIAMINE\naws_secret_access_key = mine\n")
     with lake:
@@ -145,6 +145,7 @@ def test_wrong_command_lines():
         check(part in done.stderr, f"{arguments}: {done.stderr}")
     lake.environment["NILAS_PORT_S3"] = "many"
     check("NILAS_PORT_S3" in lake.command("up", "s3").stderr, "the variable is named")
+    del lake.environment["NILAS_PORT_S3"]
     for command in ("up", "down", "status", "configure", "logs", "dashboard"):
         equal(lake.command(command, "--version").stdout, "nilas 0.1.0\n")
         check(f"Usage: nilas {command}" in lake.command(command, "--help").stdout, command)

@@ -121,7 +121,7 @@ function confirmed(title, contents, yes, isDangerous) {
       element("h2", { id: "dialog-title" }, title),
       contents,
       element("div", { class: "row" },
-        element("button", { type: "button", onclick: () => close(false) }, "Cancel"),
+        element("button", { type: "button", onclick: () => close(false) }, yes ? "Cancel" : "Close"),
         yes && element("button", { type: "button", class: isDangerous ? "danger" : "main", onclick: () => close(true) }, yes)));
     dialog.oncancel = () => resolve(false);
     dialog.showModal();

@@ -83,7 +83,9 @@ static void change_table(fake_glue *self, const json_t *request, bool is_new, te
 static void list_tables(fake_glue *self, const json_t *request, test_answer *answer)
 {
     const char *token = json_string_value(json_object_get(request, "NextToken"));
-    uint32_t start = token ? (uint32_t)strtoul(token, NULL, 10) : 0, at = 0;
+    int64_t parsed = 0;
+    if (token) assert_true(nl_parse_int64(nl_str_from(token), &parsed));
+    uint32_t start = (uint32_t)parsed, at = 0;
     json_t *list = json_array(), *result = json_object();
     const char *name;
     json_t *table;

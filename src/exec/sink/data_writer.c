@@ -364,9 +364,10 @@ nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition,
     return NULL;
 }
 
-static nl_status open_file(nl_data_writer *self)
+nl_status nl_data_writer_open(nl_data_writer *self)
 {
     nl_output *output = NULL;
+    if (self->writer) return NULL;
     NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, NL_WRITTEN_DATA, &self->path));
     NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
     NL_TRY(nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer));
@@ -407,7 +408,7 @@ nl_status nl_data_writer_flush(nl_data_writer *self)
 nl_status nl_data_writer_append(nl_data_writer *self, const nl_batch *batch)
 {
     nl_write_target *target = self->target;
-    if (!self->writer) NL_TRY(open_file(self));
+    NL_TRY(nl_data_writer_open(self));
     NL_TRY_NOTE(nl_parquet_writer_append(self->writer, batch), "writing " NL_STR_FMT, NL_STR_ARG(self->path));
     account(self, nl_parquet_writer_memory(self->writer));
     const bool is_full = nl_parquet_writer_bytes(self->writer) >= (uint64_t)target->target_bytes;

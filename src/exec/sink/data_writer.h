@@ -39,6 +39,7 @@ NL_MUST_USE nl_status nl_write_target_path(nl_write_target *target, const nl_par
 typedef struct nl_data_writer nl_data_writer;
 /* partition: copied. worker: part of file names. */
 NL_MUST_USE nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition, nl_data_writer **writer);
+NL_MUST_USE nl_status nl_data_writer_open(nl_data_writer *writer); /* the file that the next rows go to, unless there is one */
 NL_MUST_USE nl_status nl_data_writer_append(nl_data_writer *writer, const nl_batch *batch); /* rows of file_type */
 /* Closes the file that is open and adds it to target->files. The writer can go on. */
 NL_MUST_USE nl_status nl_data_writer_flush(nl_data_writer *writer);

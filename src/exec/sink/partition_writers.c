@@ -14,9 +14,10 @@
 #define SHARED_ROWS_MAX  (1u << 16) /* OWN: of a partition, before workers write files of their own */
 #define SLOT_BYTES       (64u << 10) /* an open file needs about this much, and as much again for every few columns */
 #define COLUMNS_PER_SLOT_BYTES 2u
-#define CLOSERS_MAX      16u /* threads that close files: each waits for the disk most of its time */
-#define FILES_PER_CLOSER 4u
+#define IO_THREADS       16u /* open and close files: each waits for the disk most of its time */
+#define SIDE_BY_SIDE_MIN 8u  /* so many files are worth the threads */
 #define LEFT_MAX         64u
+#define GROUPS_AT_ONCE   64u
 
 typedef struct partition_slot {
     nl_value *values; /* in the arena */
@@ -46,8 +47,9 @@ struct nl_partition_writers {
     nl_write_target *target;
     nl_partition_writing how;
     uint32_t key_count;
-    nl_arena *arena;              /* of slots; guarded by mutex */
-    nl_mutex mutex;               /* guards the tables */
+    nl_arena *arena;              /* of slots */
+    nl_mutex mutex;               /* guards the tables, the arena and io_threads */
+    nl_pool *io_threads;          /* made when many files open or close at once */
     slot_table shared;
     slot_table *own;              /* per worker */
     uint32_t worker_count;
@@ -164,15 +166,20 @@ static nl_status slot_of(nl_partition_writers *self, slot_table *table, const nl
     return nl_arena_check(self->arena);
 }
 
+/* Called with the slot's lock. */
+static nl_status need_writer(nl_partition_writers *self, partition_slot *slot)
+{
+    return slot->writer ? NULL : nl_data_writer_new(self->target, self->how.cluster_column >= 0 ? NULL : slot->values, &slot->writer);
+}
+
 /* Rows may have more columns than files have. */
 static nl_status append_to_slot(nl_partition_writers *self, partition_slot *slot, const nl_batch *rows)
 {
     nl_batch written = *rows;
-    nl_status status = NULL;
     written.column_count = self->target->file_type->child_count;
     atomic_fetch_add_explicit(&slot->row_count, rows->row_count, memory_order_relaxed);
     nl_mutex_lock(&slot->mutex);
-    if (!slot->writer) status = nl_data_writer_new(self->target, self->how.cluster_column >= 0 ? NULL : slot->values, &slot->writer);
+    nl_status status = need_writer(self, slot);
     if (!status) status = nl_data_writer_append(slot->writer, &written);
     nl_mutex_unlock(&slot->mutex);
     return status;
@@ -251,44 +258,61 @@ static nl_status find_slot(nl_partition_writers *self, slot_table *table, const 
     return status;
 }
 
-/* ---- closing --------------------------------------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------------------------- */
+
+typedef struct slot_group {
+    nl_partition_writers *writers;
+    partition_slot **slots;
+} slot_group;
+
+static nl_status open_slot(void *argument, uint64_t i)
+{
+    const slot_group *group = argument;
+    partition_slot *slot = group->slots[i];
+    nl_mutex_lock(&slot->mutex);
+    nl_status status = need_writer(group->writers, slot);
+    if (!status) status = nl_data_writer_open(slot->writer);
+    nl_mutex_unlock(&slot->mutex);
+    return status;
+}
 
 static nl_status close_slot(void *argument, uint64_t i)
 {
-    partition_slot *slot = ((partition_slot **)argument)[i];
+    partition_slot *slot = ((const slot_group *)argument)->slots[i];
     nl_status status = slot->writer ? nl_data_writer_flush(slot->writer) : NULL;
     nl_data_writer_free(slot->writer);
     slot->writer = NULL;
     return status;
 }
 
-/* A file is on disk only when the disk says so: many files wait for it side by side. */
-static nl_status close_all(partition_slot **slots, uint32_t count)
+/* A folder or file is on disk only when the disk says so: many wait for it side by side. */
+static nl_status for_slots(nl_partition_writers *self, partition_slot **slots, uint32_t count, nl_status (*act)(void *argument, uint64_t i))
 {
+    slot_group group = {self, slots};
     nl_status status = NULL;
-    const uint32_t closer_count = NL_MIN(count / FILES_PER_CLOSER, CLOSERS_MAX);
-    nl_pool *closers = closer_count > 1 ? nl_pool_new(closer_count, "closer") : NULL;
-    if (closers) {
-        status = nl_pool_for(closers, count, close_slot, slots);
-        nl_pool_free(closers);
+    if (count >= SIDE_BY_SIDE_MIN) {
+        nl_mutex_lock(&self->mutex);
+        if (!self->io_threads) self->io_threads = nl_pool_new(IO_THREADS, "files");
+        nl_mutex_unlock(&self->mutex);
+        if (self->io_threads) return nl_pool_for(self->io_threads, count, act, &group);
     }
     for (uint32_t i = 0; i < count && !status; i++)
-        status = close_slot(slots, i);
+        status = act(&group, i);
     return status;
 }
 
-static nl_status close_left(slot_table *table)
+static nl_status close_left(nl_partition_writers *self, slot_table *table)
 {
     const uint32_t count = table->left_count;
     table->left_count = 0;
-    return close_all(table->left, count);
+    return for_slots(self, table->left, count, close_slot);
 }
 
-static nl_status close_table(slot_table *table)
+static nl_status close_table(nl_partition_writers *self, slot_table *table)
 {
     table->open = NULL;
     table->left_count = 0;
-    return close_all((partition_slot **)table->slots.items, table->slots.count);
+    return for_slots(self, (partition_slot **)table->slots.items, table->slots.count, close_slot);
 }
 
 static void append_spec(nl_arena *arena, const nl_partition_spec *spec, nl_builder *out)
@@ -328,7 +352,7 @@ static nl_status move_on(nl_partition_writers *self, slot_table *table, partitio
     if (table->open == next) return NULL;
     if (next->is_left) {
         if (self->how.refuses_unclustered) return refuse(self, next);
-        NL_TRY(close_left(table)); /* it may be among them */
+        NL_TRY(close_left(self, table)); /* it may be among them */
         next->is_left = false;
     }
     if (table->open) {
@@ -336,7 +360,7 @@ static nl_status move_on(nl_partition_writers *self, slot_table *table, partitio
         table->left[table->left_count++] = table->open;
     }
     table->open = next;
-    return table->left_count == LEFT_MAX || atomic_load(&target->memory_used) > target->memory_max / 2 ? close_left(table) : NULL;
+    return table->left_count == LEFT_MAX || atomic_load(&target->memory_used) > target->memory_max / 2 ? close_left(self, table) : NULL;
 }
 
 /* ---- routing --------------------------------------------------------------------------------------------------- */
@@ -428,23 +452,42 @@ static nl_status choose_slot(nl_partition_writers *self, slot_table *own, const 
     return NULL;
 }
 
+/* Some groups of a batch: their slots, opened together where many are new; then their rows. */
+static nl_status route_some(nl_partition_writers *self, slot_table *own, const nl_batch *rows, const nl_vector *keys, const routed_rows *routed, uint32_t start,
+                            uint32_t stop, nl_arena *arena)
+{
+    partition_slot *slots[GROUPS_AT_ONCE] = {NULL}, *opened[GROUPS_AT_ONCE];
+    uint32_t opened_count = 0;
+    for (uint32_t g = start; g < stop; g++) {
+        partition_slot **slot = &slots[g - start];
+        NL_TRY(choose_slot(self, own, keys, routed->groups.first_rows[g], arena, slot));
+        if (*slot && atomic_load_explicit(&(*slot)->row_count, memory_order_relaxed) == 0) opened[opened_count++] = *slot;
+    }
+    if (opened_count >= SIDE_BY_SIDE_MIN) NL_TRY(for_slots(self, opened, opened_count, open_slot));
+    for (uint32_t g = start; g < stop; g++) {
+        partition_slot *slot = slots[g - start];
+        if (!slot) continue;
+        if (is_clustered(self)) NL_TRY(move_on(self, own, slot));
+        NL_TRY(append_selected(self, slot, rows, routed->ordered + routed->starts[g], routed->starts[g + 1] - routed->starts[g]));
+    }
+    uint32_t *late = NULL, late_count = 0;
+    for (uint32_t g = start; g < stop; g++) {
+        if (slots[g - start]) continue;
+        if (!late) late = NL_NEW_ARRAY(arena, uint32_t, rows->row_count);
+        for (uint32_t i = routed->starts[g]; i < routed->starts[g + 1]; i++)
+            late[late_count++] = routed->ordered[i];
+    }
+    return late_count > 0 ? keep_for_later(self, rows, routed->hashes, late, late_count, arena) : NULL;
+}
+
 static nl_status route(nl_partition_writers *self, slot_table *own, const nl_batch *rows, const nl_vector *keys, nl_arena *arena)
 {
     routed_rows routed = {0};
     NL_TRY(group_batch(self, rows, keys, arena, &routed));
     if (is_clustered(self) && self->how.refuses_unclustered) NL_TRY(check_clusters(self, own, keys, rows->row_count, &routed.groups, arena));
-    uint32_t *late = NL_NEW_ARRAY(arena, uint32_t, rows->row_count);
-    uint32_t late_count = 0;
-    for (uint32_t g = 0; g < routed.groups.group_count; g++) {
-        partition_slot *slot = NULL;
-        NL_TRY(choose_slot(self, own, keys, routed.groups.first_rows[g], arena, &slot));
-        for (uint32_t i = routed.starts[g]; !slot && i < routed.starts[g + 1]; i++)
-            late[late_count++] = routed.ordered[i];
-        if (!slot) continue;
-        if (is_clustered(self)) NL_TRY(move_on(self, own, slot));
-        NL_TRY(append_selected(self, slot, rows, routed.ordered + routed.starts[g], routed.starts[g + 1] - routed.starts[g]));
-    }
-    return late_count > 0 ? keep_for_later(self, rows, routed.hashes, late, late_count, arena) : NULL;
+    for (uint32_t g = 0; g < routed.groups.group_count; g += GROUPS_AT_ONCE)
+        NL_TRY(route_some(self, own, rows, keys, &routed, g, NL_MIN(g + GROUPS_AT_ONCE, routed.groups.group_count), arena));
+    return NULL;
 }
 
 /* own: the worker's table; NULL: the shared one is all. */
@@ -496,7 +539,7 @@ static nl_status write_late(nl_partition_writers *self)
     for (uint32_t part = 0; part < LATE_PARTS; part++) {
         if (late.parts[part] && !status) {
             self->late_level = level + 1;
-            status = close_table(&self->shared);
+            status = close_table(self, &self->shared);
             forget_slots(&self->shared);
             if (!status) status = write_spilled(self, late.parts[part]);
             if (!status && self->late.has_any) status = write_late(self); /* at most LATE_LEVELS deep */
@@ -544,15 +587,15 @@ nl_status nl_partition_writers_append(nl_partition_writers *self, uint32_t worke
 
 nl_status nl_partition_writers_finish_worker(nl_partition_writers *self, uint32_t worker)
 {
-    return close_table(&self->own[worker]);
+    return close_table(self, &self->own[worker]);
 }
 
 nl_status nl_partition_writers_finish(nl_partition_writers *self)
 {
     if (self->late.has_any) NL_TRY(write_late(self));
     for (uint32_t i = 0; i < self->worker_count; i++)
-        NL_TRY(close_table(&self->own[i]));
-    return close_table(&self->shared);
+        NL_TRY(close_table(self, &self->own[i]));
+    return close_table(self, &self->shared);
 }
 
 void nl_partition_writers_free(nl_partition_writers *self)
@@ -566,6 +609,7 @@ void nl_partition_writers_free(nl_partition_writers *self)
     }
     for (uint32_t part = 0; part < LATE_PARTS; part++)
         nl_spill_free(self->late.parts[part]);
+    if (self->io_threads) nl_pool_free(self->io_threads);
     free(self->late_types);
     free(self->own);
     nl_arena_free(self->arena);

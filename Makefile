@@ -64,8 +64,9 @@ tsan: setup     ## unit tests and SQL files under ThreadSanitizer
 faults: build   ## every storage step of every kind of write failing in turn; memory refused
 	@build/debug/unit/fault_sweep
 
-crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000)
+crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000); nilas up killed under load
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)
+	@NILAS_TEST_ARGUMENTS="--rounds 50" scripts/lakehouse_test.sh build/debug/nilas kill
 
 bad: build      ## broken tables: every kind of file broken in many ways
 	@python3 tests/bad/bad.py build/debug/nilas --flips $(or $(N),100)

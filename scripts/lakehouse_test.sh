@@ -28,6 +28,6 @@ for test in "$root"/tests/lakehouse/*_test.py; do
   name=$(basename "$test" _test.py)
   if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
   echo "-- $name"
-  timeout 600 "$python" "$test" "$nilas" || status=1
+  timeout 900 "$python" "$test" "$nilas" ${NILAS_TEST_ARGUMENTS:-} || status=1
 done
 exit $status

@@ -136,5 +136,6 @@ NL_MUST_USE nl_status nl_tables_catalog(nl_tables *tables, int64_t warehouse_id,
 NL_MUST_USE nl_status nl_rest_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);     /* :8181, plain warehouses */
 NL_MUST_USE nl_status nl_s3tables_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service); /* :8013, with /iceberg below it */
 NL_MUST_USE nl_status nl_glue_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);     /* :8486 */
-NL_MUST_USE nl_status nl_athena_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);   /* :8009 */
+struct nl_queries;
+NL_MUST_USE nl_status nl_athena_service_new(nl_tables *tables, struct nl_queries *queries, const nl_lakehouse_keys *keys, struct nl_service **service); /* :8009; queries: borrowed, or NULL */
 NL_MUST_USE nl_status nl_trino_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);    /* :8485 */

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "catalog/jdbc/database.h"
 #include "catalog/pointer.h"
+#include "storage/s3.h"
 
 #define CLIENTS_DEFAULT 2
 #define CLIENTS_MAX     64
@@ -700,7 +701,7 @@ static nl_status configure(jdbc_catalog *self)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "clients of catalog " NL_STR_FMT " must be a number from 1 to %d, not " NL_STR_FMT, NL_STR_ARG(self->base.name), CLIENTS_MAX,
                              NL_STR_ARG(clients));
     NL_TRY(nl_jdbc_open(uri, self->base.properties, self->base.property_count, (uint32_t)client_count, &self->database));
-    return nl_fs_for_path(self->warehouse, &self->fs);
+    return nl_fs_from_properties(self->base.properties, self->base.property_count, self->base.memory, &self->fs);
 }
 
 /* Java's InMemoryCatalog: the same on a database and files that end with the catalog. */

@@ -80,8 +80,6 @@ void nl_execution_append_json(const nl_execution *execution, nl_builder *out)
     nl_json_begin(&json, '{');
     nl_athena_write_text(&json, "OutputLocation", execution->output_location);
     nl_json_end(&json, '}');
-    nl_json_key(&json, "ResultReuseConfiguration");
-    nl_json_write_json(&json, NULL);
     nl_json_key(&json, "QueryExecutionContext");
     nl_json_begin(&json, '{');
     if (execution->database.length) nl_athena_write_text(&json, "Database", execution->database);

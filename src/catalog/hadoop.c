@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "catalog/metadata_cache.h"
+#include "storage/s3.h"
 
 #define HINT_FILE      "version-hint.text"
 #define HINT_BYTES_MAX 64
@@ -582,7 +583,7 @@ nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uin
     if (warehouse.length == 0)
         status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot initialize HadoopCatalog because warehousePath must not be null or empty");
     if (!status) status = absolute_warehouse(warehouse, &self->warehouse);
-    if (!status) status = nl_fs_for_path(self->warehouse, &self->fs);
+    if (!status) status = nl_fs_from_properties(properties, property_count, memory, &self->fs);
     if (status) {
         nl_catalog_fini(&self->base);
         free((void *)(uintptr_t)self->warehouse.data);

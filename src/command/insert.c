@@ -269,6 +269,7 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     for (uint32_t i = 0; i < plan->column_count; i++)
         fields[i] = (nl_field){.name = plan->columns[i].name, .type = plan->columns[i].type, .is_nullable = true};
     NL_TRY(nl_command_optimize(command, plan, &optimized));
+    NL_TRY(nl_session_files(command->session, &command->query.files));
     NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
                             option_count, true, &sink));
     nl_status status = nl_query_run_parallel(&command->query, optimized, sink);

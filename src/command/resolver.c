@@ -180,7 +180,9 @@ static nl_status find_table(nl_command *command, const nl_session_name *name, co
 static nl_status find_files(nl_command *command, const nl_str *parts, nl_resolved_relation *found)
 {
     const nl_table *source = NULL;
-    NL_TRY(nl_file_source_new(parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, command->query.pool, &source));
+    nl_fs *fs = NULL;
+    NL_TRY(nl_session_files(command->session, &fs));
+    NL_TRY(nl_file_source_new(fs, parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, command->query.pool, &source));
     found->table = source;
     return NULL;
 }

@@ -191,7 +191,9 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
     if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(format, "csv") ? "CSV" : nl_str_is_nocase(format, "json") ? "JSON" : "Parquet"));
     /* The source outlives the statement: it is paid for by the session. */
-    NL_TRY(nl_file_source_new(format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), command->query.pool,
+    nl_fs *fs = NULL;
+    NL_TRY(nl_session_files(command->session, &fs));
+    NL_TRY(nl_file_source_new(fs, format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), command->query.pool,
                               &source));
     const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .handle = (void *)(uintptr_t)source, .free = release_source};
     return nl_session_put_view(command->session, &view, create->is_replace);

@@ -11,6 +11,7 @@ typedef struct nl_query {
     nl_arena *arena;              /* the plan's                                           */
     nl_memory *memory;            /* the query's budget                                   */
     nl_pool *pool;                /* compute workers                                      */
+    nl_fs *files;                 /* of files that belong to no table; borrowed           */
     nl_cancel *cancel;
     const nl_eval_confs *confs;
     nl_str text;                  /* the statement, for query contexts                    */

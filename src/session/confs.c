@@ -214,6 +214,7 @@ nl_status nl_session_put_conf(nl_session *session, nl_str key, nl_str value)
 {
     const nl_conf_row *row = nl_conf_find(key);
     if (row) NL_TRY(check_value(row, value));
+    nl_session_forget_files(session, key);
     NL_TRY(nl_conf_map_put(&session->confs, key, value));
     if (nl_str_is(key, "spark.sql.session.timeZone")) return nl_timezone_find(value, &session->zone);
     return NULL;
@@ -235,6 +236,7 @@ nl_status nl_session_set(nl_session *session, nl_str key, nl_str value)
 
 nl_status nl_session_unset(nl_session *session, nl_str key)
 {
+    nl_session_forget_files(session, key);
     nl_conf_map_remove(&session->confs, key);
     const nl_str initial = nl_conf_map_get(&session->initial_confs, key);
     if (initial.data) return nl_session_put_conf(session, key, initial);

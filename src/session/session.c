@@ -1,6 +1,8 @@
 /* session/session.c - the life of a session, its catalogs, and how names are resolved against them. */
 #include "session/session_private.h"
 
+#include "storage/filesystem.h"
+
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -140,6 +142,7 @@ void nl_session_free(nl_session *session)
     for (uint32_t i = 0; i < session->catalog_count; i++)
         nl_catalog_release(session->catalogs[i]);
     free(session->catalogs);
+    nl_fs_release(session->files);
     free(session->views);
     free(session->variables);
     for (uint32_t i = 0; i < session->function_count; i++) nl_arena_free(session->functions[i].arena);
@@ -173,6 +176,7 @@ static uint32_t catalog_properties(const nl_session *session, nl_str name, nl_pr
 {
     uint32_t count = 0;
     const size_t name_at = sizeof(CATALOG_PREFIX) - 1;
+    count = nl_session_hadoop_properties(session, properties); /* first: the catalog's own win */
     for (uint32_t i = 0; i < session->confs.count; i++) {
         const nl_property *conf = &session->confs.items[i];
         if (!nl_str_starts(conf->key, NL_STR(CATALOG_PREFIX))) continue;

@@ -120,6 +120,8 @@ nl_progress *nl_session_progress(nl_session *session); /* lives as long as the s
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);
 nl_pool *nl_session_pool(nl_session *session);
+/* Files that belong to no catalog, reached as spark.hadoop.fs.s3a.* says at the moment. Borrowed: until these confs change. */
+NL_MUST_USE nl_status nl_session_files(nl_session *session, struct nl_fs **fs);
 nl_cancel *nl_session_cancel_token(nl_session *session); /* of the running statement; renewed by nl_session_begin */
 void nl_session_begin(nl_session *session);              /* a new statement starts */
 void nl_session_cancel(nl_session *session);             /* async-signal-safe */

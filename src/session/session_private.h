@@ -49,6 +49,7 @@ struct nl_session {
     nl_catalog **catalogs;
     uint32_t catalog_count;
     nl_str current_catalog;
+    struct nl_fs *files; /* counted; NULL: not made yet, or its confs have changed */
     nl_arena *namespace_arena; /* owned: of current_namespace, renewed by USE */
     const nl_str *current_namespace;
     uint32_t current_namespace_count;
@@ -59,6 +60,10 @@ struct nl_session {
     nl_function_entry *functions;
     uint32_t function_count;
 };
+
+/* The session's Hadoop settings of S3 as a catalog's properties: "hadoop.fs.s3a.x". properties: room for all confs. */
+uint32_t nl_session_hadoop_properties(const nl_session *session, nl_property *properties);
+void nl_session_forget_files(nl_session *session, nl_str changed_key);
 
 /* Like nl_session_set, for static keys too: start-up. */
 NL_MUST_USE nl_status nl_session_put_conf(nl_session *session, nl_str key, nl_str value);

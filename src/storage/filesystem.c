@@ -47,6 +47,13 @@ nl_status nl_fs_open(nl_fs *fs, nl_str path, nl_file **file)
     return NULL;
 }
 
+nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file **file)
+{
+    if (fs->ops->open_sized == NULL) return nl_fs_open(fs, path, file);
+    NL_TRY(check_path(path));
+    return fs->ops->open_sized(fs, path, size_bytes, file);
+}
+
 uint64_t nl_file_size(const nl_file *file)
 {
     return file->size_bytes;
@@ -96,6 +103,8 @@ nl_status nl_fs_read_all(nl_fs *fs, nl_str path, size_t length_max, nl_buffer **
     nl_file *file = NULL;
     nl_buffer *buffer = NULL;
     nl_status status = NULL;
+    NL_TRY(check_path(path));
+    if (fs->ops->read_all != NULL) return fs->ops->read_all(fs, path, length_max, content);
     NL_TRY(nl_fs_open(fs, path, &file));
     if (file->size_bytes > length_max) {
         status = nl_raise_io("Reading", path, "the file has %llu bytes, more than the %zu that are allowed here",

@@ -19,6 +19,9 @@ void nl_fs_release(nl_fs *fs);
 
 /* Opens the object at `path` for ranged reads; *file is owned. Fails: PATH_NOT_FOUND; NILAS_IO_ERROR. Blocks. */
 NL_MUST_USE nl_status nl_fs_open(nl_fs *fs, nl_str path, nl_file **file);
+/* The same when metadata says how large the object is: object stores then ask nothing, and the first read tells that it is
+ * missing or of another size. Others open it as ever. */
+NL_MUST_USE nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file **file);
 uint64_t nl_file_size(const nl_file *file); /* bytes; known from opening */
 nl_str nl_file_path(const nl_file *file);   /* as given to open; borrowed */
 /* Reads exactly `length` bytes at byte `offset` into `into`. A shorter object is an error, never a short read. */

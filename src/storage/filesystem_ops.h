@@ -9,6 +9,8 @@
 typedef struct nl_fs_ops {
     const char *scheme; /* "file", "s3", "memory", "fault"; static */
     nl_status (*open)(nl_fs *self, nl_str path, nl_file **file);
+    nl_status (*open_sized)(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file); /* NULL: open */
+    nl_status (*read_all)(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content); /* NULL: open and read */
     nl_status (*create)(nl_fs *self, nl_str path, nl_output **output);
     nl_status (*create_if_absent)(nl_fs *self, nl_str path, nl_bytes content);
     nl_status (*rename)(nl_fs *self, nl_str from, nl_str to, bool replace);

@@ -49,6 +49,8 @@ static void fill_options(nl_http_client *client, const nl_http_options *options)
     if (own->stall_timeout_ms <= 0) own->stall_timeout_ms = 30000;
     if (own->deadline_ms <= 0) own->deadline_ms = 300000;
     if (own->attempts_max == 0) own->attempts_max = 6;
+    if (own->backoff_first_ms <= 0) own->backoff_first_ms = 100;
+    if (own->backoff_ms_max <= 0) own->backoff_ms_max = 20000;
     own->proxy = nl_arena_str(client->arena, own->proxy);
     own->ca_file = nl_arena_str(client->arena, own->ca_file.length > 0 ? own->ca_file : nl_str_from(getenv("AWS_CA_BUNDLE")));
     client->faults = own->faults ? own->faults : nl_fault_process_plan();

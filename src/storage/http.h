@@ -21,6 +21,8 @@ typedef struct nl_http_options {
     int64_t stall_timeout_ms;        /* no byte for so long: the request is tried again; 0: 30 s             */
     int64_t deadline_ms;             /* for a request with all its retries; 0: 5 min                         */
     uint32_t attempts_max;           /* 0: 6                                                                 */
+    int64_t backoff_first_ms;        /* waits before the second try, doubling, by half at random; 0: 100 ms  */
+    int64_t backoff_ms_max;          /* 0: 20 s                                                              */
     nl_str proxy;                    /* URL; empty: as http_proxy, https_proxy, no_proxy of the environment say; never for this machine */
     nl_str ca_file;                  /* PEM; empty: AWS_CA_BUNDLE, else the system's                         */
     struct nl_fault_plan *faults;    /* borrowed; NULL: the process's (NILAS_FAULT)                          */

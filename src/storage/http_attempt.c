@@ -7,8 +7,7 @@
 #include "storage/http_private.h"
 
 #define EXPECT_CONTINUE_BYTES (1u << 20) /* below it is cheaper to send a body for nothing than to ask */
-#define BACKOFF_FIRST_MS      100
-#define BACKOFF_MAX_MS        20000
+#define RETRY_AFTER_MS_MAX    20000
 #define BODY_FIRST_BYTES      (16u << 10)
 
 /* ---- Callbacks ---- */
@@ -43,9 +42,9 @@ static size_t on_header(char *data, size_t one, size_t length, void *argument)
     return 0;
 }
 
-static size_t body_max(const nl_http_call *call)
+static size_t body_max(const nl_http_call *call) /* the words of a refusal may be longer than what was asked for */
 {
-    return call->request.body_max > 0 ? call->request.body_max : NL_HTTP_BODY_BYTES_MAX;
+    return call->request.body_max > 0 && is_success(call) ? call->request.body_max : NL_HTTP_BODY_BYTES_MAX;
 }
 
 /* Room for `more` bytes behind what there is; as large as announced from the beginning when that is honest. */
@@ -278,8 +277,9 @@ static int64_t backoff_ms(const nl_http_call *call)
 {
     uint32_t random = 0;
     nl_random_bytes(&random, sizeof(random));
+    const nl_http_options *options = &call->client->options;
     const uint32_t doublings = NL_MIN(call->attempts - 1, 12u);
-    const int64_t longest = NL_MIN((int64_t)BACKOFF_FIRST_MS << doublings, (int64_t)BACKOFF_MAX_MS);
+    const int64_t longest = NL_MIN(NL_MIN(options->backoff_first_ms, (int64_t)INT32_MAX) << doublings, NL_MIN(options->backoff_ms_max, (int64_t)INT32_MAX));
     return longest / 2 + (int64_t)(random % (uint32_t)(longest / 2 + 1));
 }
 
@@ -459,7 +459,7 @@ nl_http_verdict nl_http_attempt_judge(nl_http_call *call, CURLcode result)
         return judge_failure(call, CURLE_PARTIAL_FILE, "the answer is shorter than it should be");
     if (is_passing_code(call)) {
         const int64_t asked_ms = retry_after_ms(call);
-        if (may_retry(call, asked_ms >= 0 ? NL_MIN(asked_ms, (int64_t)BACKOFF_MAX_MS) + backoff_ms(call) / 4 : backoff_ms(call))) return NL_HTTP_AGAIN;
+        if (may_retry(call, asked_ms >= 0 ? NL_MIN(asked_ms, (int64_t)RETRY_AFTER_MS_MAX) + backoff_ms(call) / 4 : backoff_ms(call))) return NL_HTTP_AGAIN;
     }
     return NL_HTTP_DONE;
 }

@@ -4,6 +4,7 @@
 #include "storage/filesystem.h"
 
 #include "storage/fault.h"
+#include "storage/s3.h"
 
 /* What stands before the colon of a URI; empty for a plain path, whose colons come after a slash. */
 static nl_str scheme_of(nl_str path)
@@ -25,8 +26,9 @@ nl_status nl_fs_for_path(nl_str path, nl_fs **fs)
         *fs = nl_fault_from_environment(nl_fs_local());
         return NULL;
     }
+    if (nl_str_is_nocase(scheme, "s3") || nl_str_is_nocase(scheme, "s3a") || nl_str_is_nocase(scheme, "s3n")) return nl_fs_from_properties(NULL, 0, NULL, fs);
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
-                         "No file system for scheme \"" NL_STR_FMT "\" (path " NL_STR_FMT "); there is: file.",
+                         "No file system for scheme \"" NL_STR_FMT "\" (path " NL_STR_FMT "); there are: file, s3, s3a, s3n.",
                          NL_STR_ARG(scheme), NL_STR_ARG(path));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/filesystem.h"
+#include "storage/http.h"
 
 /* Paths s3://, s3a://, s3n://. Properties: s3.* and client.* of Iceberg's S3FileIO, hadoop.fs.s3a.* of Hadoop's S3A; what
  * they leave open comes from the AWS environment and profile. Connects to nothing yet. Unknown s3.* keys: logged once.
@@ -12,6 +13,18 @@
  *   remove_many: bulk deletes of s3.delete.batch-size
  */
 NL_MUST_USE nl_status nl_fs_s3_new(const nl_property *properties, uint32_t property_count, nl_memory *memory, nl_fs **fs);
+
+/* The same with somebody else signing: the REST catalog of s3.remote-signing-enabled. sign is called before each request, in
+ * the thread that wants the object, and may block; argument is handed to free when the file system ends. */
+typedef struct nl_s3_signer {
+    nl_http_sign sign;
+    void *argument;            /* taken, also on failure */
+    void (*free)(void *argument);
+} nl_s3_signer;
+NL_MUST_USE nl_status nl_fs_s3_new_signed(const nl_property *properties, uint32_t property_count, const nl_s3_signer *signer, nl_memory *memory, nl_fs **fs);
+
+/* Of a list answer, for the fuzz target: counts keys and prefixes. */
+NL_MUST_USE nl_status nl_s3_list_answer_check(nl_bytes answer, uint32_t *entry_count);
 
 /* The file system of a catalog or of a session: every scheme by its own implementation (ResolvingFileIO), S3 made when the
  * first s3 path comes. io-impl may name HadoopFileIO, S3FileIO, ResolvingFileIO (they differ in what a plain path means:

@@ -255,7 +255,7 @@ static nl_status prepare(file_sink *self, nl_str folder, const nl_type *row_type
     self->row_type = nl_type_copy(self->arena, row_type);
     NL_TRY(parse_options(self, options, option_count));
     NL_TRY(nl_plain_path_absolute(self->arena, folder, &folder));
-    NL_TRY(nl_fs_for_path(folder, &self->fs));
+    self->fs = nl_fs_retain(self->query->files);
     self->folder = nl_path_local(self->arena, folder);
     self->staging = nl_path_join(self->arena, self->folder, nl_arena_f(self->arena, "_temporary-" NL_STR_FMT, NL_STR_ARG(self->query_id)));
     NL_TRY(nl_fs_make_directory(self->fs, self->staging));

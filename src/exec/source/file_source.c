@@ -221,7 +221,7 @@ static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t
     return nl_arena_check(self->arena);
 }
 
-nl_status nl_file_source_new(nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
+nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
                              const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source)
 {
     nl_plain_format kind;
@@ -233,6 +233,7 @@ nl_status nl_file_source_new(nl_str format, const nl_str *paths, uint32_t path_c
     self->base.ops = &file_ops[kind];
     self->format = kind;
     self->arena = nl_arena_new(memory);
+    self->files.fs = nl_fs_retain(fs);
     atomic_init(&self->base.references, 1);
     nl_status status = parse_options(self, options, option_count, confs);
     if (!status) status = open_source(self, paths, path_count, schema, confs, memory);

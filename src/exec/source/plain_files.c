@@ -229,7 +229,7 @@ nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl
 {
     listing self = {.arena = arena, .selection = selection};
     if (selection->path_glob.length > 0) self.path_glob = nl_str_c(arena, selection->path_glob);
-    *files = (nl_plain_files){0};
+    *files = (nl_plain_files){.fs = files->fs};
     for (uint32_t i = 0; i < path_count; i++)
         NL_TRY(list_path(&self, paths[i], files));
     if (!selection->is_recursive) leave_out_subfolders(&self);

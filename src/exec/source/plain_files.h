@@ -13,7 +13,7 @@ typedef struct nl_plain_file {
 } nl_plain_file;
 
 typedef struct nl_plain_files {
-    nl_fs *fs; /* counted: nl_plain_files_fini */
+    nl_fs *fs; /* counted: nl_plain_files_fini; NULL before listing: chosen by the path */
     const nl_plain_file *files; /* by path */
     uint32_t file_count;
     const nl_field *partition_fields;

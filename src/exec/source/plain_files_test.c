@@ -62,7 +62,7 @@ static int tear_down(void **state)
 /* The names of the files, and how many partition columns there are: "a.csv b.txt | 0". */
 static const char *list(const char *below, const nl_file_selection *selection)
 {
-    nl_plain_files files;
+    nl_plain_files files = {0};
     const nl_eval_confs confs = {.is_ansi = true};
     const nl_str path = nl_arena_f(arena, "%s%s", root, below);
     nl_status status = nl_plain_files_list(&path, 1, selection, &confs, arena, &files);

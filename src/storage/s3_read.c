@@ -1,0 +1,564 @@
+/* storage/s3_read.c - objects open for reading: ranged GETs over several connections, and ranges fetched ahead.
+ *
+ * What nl_file_prefetch asks for flies in the background; a read takes from it what it covers, waiting for it when it is
+ * still on its way, and fetches the rest itself. A piece that was read to its end is dropped; so is the oldest one when
+ * there is too much. Every answer must belong to the object that was opened: If-Match with its ETag, and the size.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/number.h"
+#include "storage/digest.h"
+#include "storage/io_error.h"
+#include "storage/ranges.h"
+#include "storage/s3_private.h"
+
+#define CHECKSUM_TRIES 3
+
+typedef struct ahead { /* one request's bytes */
+    struct ahead *next;
+    uint64_t offset, length;
+    uint64_t used_bytes;   /* guarded by the file's mutex, as what follows */
+    uint32_t users;        /* threads that copy from it or wait for it */
+    enum { FLYING, AWAITED, HERE, LOST } state;
+    nl_s3_call *call;      /* FLYING: nobody's; AWAITED: the waiter's */
+    nl_buffer *bytes;      /* owned */
+} ahead;
+
+typedef struct s3_file {
+    nl_file base;
+    nl_s3_fs *fs; /* counted */
+    nl_s3_place place; /* into path */
+    char *path;   /* owned */
+    nl_mutex mutex;
+    pthread_cond_t changed;
+    char *etag;   /* owned; guarded by mutex; NULL: not known yet */
+    ahead *first; /* oldest first; guarded by mutex */
+    uint64_t ahead_bytes;
+} s3_file;
+
+static s3_file *file_of(nl_file *self)
+{
+    return NL_CONTAINER(self, s3_file, base);
+}
+
+static nl_status no_memory(size_t bytes)
+{
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P_INT("receivedBytes", 0));
+}
+
+/* ---- One GET ---- */
+
+typedef struct piece {
+    uint64_t offset;
+    size_t length;
+    uint8_t *into;
+    nl_s3_call *call; /* owned while it flies */
+} piece;
+
+static bool is_whole(const s3_file *file, uint64_t offset, uint64_t length)
+{
+    return offset == 0 && length == file->base.size_bytes;
+}
+
+static nl_status start_piece(s3_file *file, piece *one)
+{
+    nl_property headers[4];
+    uint32_t count = 0;
+    char range[64];
+    char etag[256] = "";
+    nl_mutex_lock(&file->mutex);
+    if (file->etag) snprintf(etag, sizeof(etag), "%s", file->etag);
+    nl_mutex_unlock(&file->mutex);
+    if (etag[0]) headers[count++] = (nl_property){NL_STR("if-match"), nl_str_from(etag)};
+    if (is_whole(file, one->offset, one->length)) {
+        headers[count++] = (nl_property){NL_STR("x-amz-checksum-mode"), NL_STR("ENABLED")};
+    } else {
+        snprintf(range, sizeof(range), "bytes=%llu-%llu", (unsigned long long)one->offset, (unsigned long long)(one->offset + one->length - 1));
+        headers[count++] = (nl_property){NL_STR("range"), nl_str_from(range)};
+    }
+    const nl_s3_ask ask = {
+        .method = "GET",
+        .fault = "s3.get",
+        .bucket = file->place.bucket,
+        .key = file->place.key,
+        .headers = headers,
+        .header_count = count,
+        .into = one->into,
+        .into_size = one->length,
+        .uses_key = true,
+    };
+    return nl_s3_start(file->fs, &ask, &one->call);
+}
+
+/* "bytes 0-99/1234" must say what was asked for. */
+static nl_status check_content_range(s3_file *file, const piece *one, nl_str text)
+{
+    char expected[64];
+    snprintf(expected, sizeof(expected), "bytes %llu-%llu/", (unsigned long long)one->offset, (unsigned long long)(one->offset + one->length - 1));
+    const size_t length = strlen(expected);
+    if (!nl_str_starts_nocase(text, nl_str_from(expected)))
+        return nl_raise_io("Reading", file->base.path, "the server answered with the range \"" NL_STR_FMT "\", not %s", NL_STR_ARG(nl_str_slice(text, 0, 100)), expected);
+    int64_t size = 0;
+    const nl_str total = nl_str_slice(text, length, text.length);
+    if (nl_str_is(total, "*")) return NULL;
+    if (!nl_parse_int64(total, &size) || (uint64_t)size != file->base.size_bytes)
+        return nl_raise_io("Reading", file->base.path, "the object has " NL_STR_FMT " bytes, not %llu as when it was opened or as its metadata says", NL_STR_ARG(nl_str_slice(total, 0, 30)),
+                           (unsigned long long)file->base.size_bytes);
+    return NULL;
+}
+
+/* The first answer tells which object this is, when opening did not. */
+static void learn_etag(s3_file *file, const nl_http_response *response)
+{
+    const nl_str etag = nl_http_header(response, "etag");
+    if (etag.length == 0 || etag.length > 200) return;
+    nl_mutex_lock(&file->mutex);
+    if (!file->etag) file->etag = strndup(etag.data, etag.length);
+    nl_mutex_unlock(&file->mutex);
+}
+
+static bool is_sum(nl_arena *arena, nl_str text, const uint8_t *expected, size_t length)
+{
+    nl_bytes decoded = {0};
+    return nl_base64_decode(arena, text, &decoded) && decoded.length == length && memcmp(decoded.data, expected, length) == 0;
+}
+
+/* The checksums that an answer with the whole object has; those of multipart uploads ("…-3") speak of parts. */
+static bool has_good_checksum(const nl_http_response *response, nl_bytes bytes)
+{
+    uint8_t sum[32];
+    nl_str text = nl_http_header(response, "x-amz-checksum-crc32");
+    if (nl_str_is_nocase(nl_http_header(response, "x-amz-checksum-type"), "COMPOSITE")) return true;
+    if (text.length > 0 && nl_str_find_char(text, '-', 0) == NL_NOT_FOUND) {
+        const uint32_t crc = __builtin_bswap32(nl_crc32(bytes.data, bytes.length, 0));
+        if (!is_sum(response->arena, text, (const uint8_t *)&crc, sizeof(crc))) return false;
+    }
+    text = nl_http_header(response, "x-amz-checksum-crc32c");
+    if (text.length > 0 && nl_str_find_char(text, '-', 0) == NL_NOT_FOUND) {
+        const uint32_t crc = __builtin_bswap32(nl_crc32c(bytes, 0));
+        if (!is_sum(response->arena, text, (const uint8_t *)&crc, sizeof(crc))) return false;
+    }
+    text = nl_http_header(response, "x-amz-checksum-crc64nvme");
+    if (text.length > 0) {
+        const uint64_t crc = __builtin_bswap64(nl_crc64nvme(bytes, 0));
+        if (!is_sum(response->arena, text, (const uint8_t *)&crc, sizeof(crc))) return false;
+    }
+    text = nl_http_header(response, "x-amz-checksum-sha256");
+    if (text.length > 0 && nl_str_find_char(text, '-', 0) == NL_NOT_FOUND) {
+        nl_sha256(bytes, sum);
+        if (!is_sum(response->arena, text, sum, sizeof(sum))) return false;
+    }
+    return true;
+}
+
+static nl_status judge_piece(s3_file *file, const piece *one, const nl_http_response *response, bool *is_damaged)
+{
+    *is_damaged = false;
+    if (response->status == 412)
+        return nl_raise_io("Reading", file->base.path, "the object was changed while it was read (its ETag is another one)");
+    if (response->status == 416) return nl_raise_io("Reading", file->base.path, "the object is shorter than %llu bytes", (unsigned long long)(one->offset + one->length));
+    if (!nl_s3_is_good(response)) return nl_s3_refusal("Reading", file->base.path, response, true);
+    if (response->status == 206) NL_TRY(check_content_range(file, one, nl_http_header(response, "content-range")));
+    if (response->status != 206 && !is_whole(file, one->offset, one->length))
+        return nl_raise_io("Reading", file->base.path, "the server does not answer ranges (HTTP %d)", response->status);
+    learn_etag(file, response);
+    *is_damaged = is_whole(file, one->offset, one->length) && !has_good_checksum(response, (nl_bytes){one->into, one->length});
+    return NULL;
+}
+
+static nl_status finish_piece(s3_file *file, piece *one)
+{
+    for (int tries = 1;; tries++) {
+        nl_http_response response = {0};
+        bool is_damaged = false;
+        nl_status status = nl_s3_wait(one->call, &response);
+        one->call = NULL;
+        if (status) return nl_note_if(status, NL_HERE, "reading " NL_STR_FMT, NL_STR_ARG(file->base.path));
+        status = judge_piece(file, one, &response, &is_damaged);
+        nl_http_response_fini(&response);
+        if (status || !is_damaged) return status;
+        if (tries == CHECKSUM_TRIES) return nl_raise_io("Reading", file->base.path, "the bytes do not match the checksum that the server gives for them (%d attempts)", tries);
+        NL_TRY(start_piece(file, one));
+    }
+}
+
+/* Several pieces side by side. All are waited for, also when one fails: their memory is the caller's. */
+static nl_status read_pieces(s3_file *file, piece *pieces, uint32_t count)
+{
+    nl_status status = NULL;
+    uint32_t started = 0;
+    while (started < count && !status) {
+        status = start_piece(file, &pieces[started]);
+        if (!status) started++;
+    }
+    for (uint32_t i = 0; i < started; i++) {
+        if (status)
+            nl_s3_abandon(pieces[i].call);
+        else
+            status = finish_piece(file, &pieces[i]);
+    }
+    return status;
+}
+
+static uint32_t pieces_of(uint64_t length)
+{
+    return (uint32_t)((length + NL_S3_PIECE_BYTES - 1) / NL_S3_PIECE_BYTES);
+}
+
+static void cut_pieces(uint64_t offset, uint64_t length, uint8_t *into, piece *pieces)
+{
+    for (uint32_t i = 0; length > 0; i++) {
+        const size_t part = (size_t)NL_MIN(length, (uint64_t)NL_S3_PIECE_BYTES);
+        pieces[i] = (piece){.offset = offset, .length = part, .into = into};
+        offset += part;
+        into += part;
+        length -= part;
+    }
+}
+
+static nl_status read_directly(s3_file *file, uint64_t offset, uint64_t length, uint8_t *into)
+{
+    piece one = {.offset = offset, .length = (size_t)length, .into = into};
+    const uint32_t count = pieces_of(length);
+    if (count <= 1) return read_pieces(file, &one, 1);
+    piece *pieces = calloc(count, sizeof(*pieces));
+    if (!pieces) return no_memory(count * sizeof(*pieces));
+    cut_pieces(offset, length, into, pieces);
+    nl_status status = read_pieces(file, pieces, count);
+    free(pieces);
+    return status;
+}
+
+/* ---- What was fetched ahead ---- */
+
+static void unlink_ahead(s3_file *file, ahead *gone)
+{
+    ahead **place = &file->first;
+    while (*place != gone) place = &(*place)->next;
+    *place = gone->next;
+    file->ahead_bytes -= gone->length;
+}
+
+static void free_ahead(ahead *gone) /* without the lock: waits for what still flies */
+{
+    nl_s3_abandon(gone->call);
+    nl_buffer_release(gone->bytes);
+    free(gone);
+}
+
+static ahead *find_ahead(const s3_file *file, uint64_t offset)
+{
+    for (ahead *one = file->first; one; one = one->next)
+        if (one->state != LOST && offset >= one->offset && offset - one->offset < one->length) return one;
+    return NULL;
+}
+
+/* Where the next piece begins behind offset; the end of the file when there is none. */
+static uint64_t next_ahead(s3_file *file, uint64_t offset)
+{
+    uint64_t next = file->base.size_bytes;
+    nl_mutex_lock(&file->mutex);
+    for (const ahead *one = file->first; one; one = one->next)
+        if (one->state != LOST && one->offset > offset) next = NL_MIN(next, one->offset);
+    nl_mutex_unlock(&file->mutex);
+    return next;
+}
+
+/* Waits for a piece on its way. The mutex is held on entry and exit, not between. A failure only means that the reader
+ * asks again by itself. */
+static void await(s3_file *file, ahead *one)
+{
+    if (one->state == FLYING) {
+        one->state = AWAITED;
+        nl_mutex_unlock(&file->mutex);
+        piece flown = {.offset = one->offset, .length = (size_t)one->length, .into = one->bytes->data, .call = one->call};
+        nl_status status = finish_piece(file, &flown);
+        nl_error_free(status);
+        nl_mutex_lock(&file->mutex);
+        one->call = NULL;
+        one->state = status ? LOST : HERE;
+        pthread_cond_broadcast(&file->changed);
+    }
+    while (one->state == AWAITED) pthread_cond_wait(&file->changed, &file->mutex);
+}
+
+/* Copies what a piece has of the range's beginning. 0: nothing. */
+static size_t take_ahead(s3_file *file, uint64_t offset, size_t length, uint8_t *into)
+{
+    size_t taken = 0;
+    nl_mutex_lock(&file->mutex);
+    ahead *one = find_ahead(file, offset);
+    if (!one) {
+        nl_mutex_unlock(&file->mutex);
+        return 0;
+    }
+    one->users++;
+    await(file, one);
+    const bool is_here = one->state == HERE;
+    nl_mutex_unlock(&file->mutex);
+    if (is_here) {
+        taken = (size_t)NL_MIN((uint64_t)length, one->offset + one->length - offset);
+        memcpy(into, one->bytes->data + (offset - one->offset), taken);
+    }
+    nl_mutex_lock(&file->mutex);
+    one->users--;
+    one->used_bytes += taken;
+    const bool is_over = one->users == 0 && (!is_here || one->used_bytes >= one->length);
+    if (is_over) unlink_ahead(file, one);
+    nl_mutex_unlock(&file->mutex);
+    if (is_over) free_ahead(one);
+    return taken;
+}
+
+static nl_status s3_read(nl_file *self, uint64_t offset, size_t length, uint8_t *into)
+{
+    s3_file *file = file_of(self);
+    while (length > 0) {
+        size_t done = take_ahead(file, offset, length, into);
+        if (done == 0) {
+            done = (size_t)NL_MIN((uint64_t)length, next_ahead(file, offset) - offset);
+            NL_TRY(read_directly(file, offset, done, into));
+        }
+        offset += done;
+        into += done;
+        length -= done;
+    }
+    return NULL;
+}
+
+/* ---- Many ranges ---- */
+
+typedef struct group_read {
+    nl_buffer *bytes;
+    bool is_ahead;
+} group_read;
+
+static nl_status read_groups(s3_file *file, const nl_range_group *groups, uint32_t count, group_read *reads, nl_memory *memory)
+{
+    uint32_t piece_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        nl_mutex_lock(&file->mutex);
+        reads[i].is_ahead = find_ahead(file, groups[i].offset) != NULL;
+        nl_mutex_unlock(&file->mutex);
+        NL_TRY(nl_buffer_new(memory, (size_t)groups[i].length, false, &reads[i].bytes));
+        if (!reads[i].is_ahead) piece_count += pieces_of(groups[i].length);
+    }
+    piece *pieces = calloc(piece_count + 1u, sizeof(*pieces));
+    if (!pieces) return no_memory(piece_count * sizeof(*pieces));
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (reads[i].is_ahead) continue;
+        cut_pieces(groups[i].offset, groups[i].length, reads[i].bytes->data, pieces + at);
+        at += pieces_of(groups[i].length);
+    }
+    nl_status status = read_pieces(file, pieces, at);
+    free(pieces);
+    for (uint32_t i = 0; i < count && !status; i++)
+        if (reads[i].is_ahead) status = s3_read(&file->base, groups[i].offset, (size_t)groups[i].length, reads[i].bytes->data);
+    return status;
+}
+
+static nl_status s3_read_ranges(nl_file *self, const nl_range *ranges, uint32_t range_count, nl_memory *memory, nl_buffer **buffers)
+{
+    if (range_count == 0) return NULL;
+    uint32_t *order = calloc(range_count, sizeof(*order));
+    nl_range_group *groups = calloc(range_count, sizeof(*groups));
+    group_read *reads = calloc(range_count, sizeof(*reads));
+    nl_status status = order && groups && reads ? NULL : no_memory(range_count * sizeof(*groups));
+    uint32_t group_count = 0;
+    uint32_t done = 0;
+    if (!status) {
+        group_count = nl_ranges_group(ranges, range_count, order, groups);
+        status = read_groups(file_of(self), groups, group_count, reads, memory);
+    }
+    while (done < group_count && !status) {
+        status = nl_ranges_cut(reads[done].bytes, &groups[done], ranges, order, buffers);
+        reads[done].bytes = NULL; /* taken, also on failure */
+        if (!status) done++;
+    }
+    if (status) {
+        for (uint32_t i = 0; i < done; i++)
+            for (uint32_t j = 0; j < groups[i].count; j++) nl_buffer_release(buffers[order[groups[i].first + j]]);
+        for (uint32_t i = 0; i < group_count; i++) nl_buffer_release(reads[i].bytes);
+    }
+    free(reads);
+    free(groups);
+    free(order);
+    return status;
+}
+
+/* ---- Fetching ahead ---- */
+
+/* Oldest pieces nobody is at make room for new ones. */
+static ahead *evict(s3_file *file, uint64_t more)
+{
+    ahead *gone = NULL;
+    for (ahead *one = file->first, *next = NULL; one && file->ahead_bytes + more > NL_S3_AHEAD_BYTES; one = next) {
+        next = one->next;
+        if (one->users > 0) continue;
+        unlink_ahead(file, one);
+        one->next = gone;
+        gone = one;
+    }
+    return gone;
+}
+
+static void add_ahead(s3_file *file, uint64_t offset, uint64_t length)
+{
+    if (!nl_memory_has_room(file->fs->memory, (size_t)length)) return;
+    ahead *made = calloc(1, sizeof(*made));
+    piece one = {.offset = offset, .length = (size_t)length};
+    if (!made) return;
+    nl_status status = nl_buffer_new(file->fs->memory, (size_t)length, false, &made->bytes);
+    if (!status) {
+        one.into = made->bytes->data;
+        status = start_piece(file, &one);
+    }
+    if (status) { /* a hint only: the read will tell what is wrong */
+        nl_error_free(status);
+        nl_buffer_release(made->bytes);
+        free(made);
+        return;
+    }
+    made->offset = offset;
+    made->length = length;
+    made->call = one.call;
+    nl_mutex_lock(&file->mutex);
+    ahead *gone = evict(file, length);
+    ahead **last = &file->first;
+    while (*last) last = &(*last)->next;
+    *last = made;
+    file->ahead_bytes += length;
+    nl_mutex_unlock(&file->mutex);
+    while (gone) {
+        ahead *next = gone->next;
+        free_ahead(gone);
+        gone = next;
+    }
+}
+
+static bool is_covered(s3_file *file, uint64_t offset, uint64_t length)
+{
+    nl_mutex_lock(&file->mutex);
+    const ahead *one = find_ahead(file, offset);
+    const bool covers = one && offset + length <= one->offset + one->length;
+    nl_mutex_unlock(&file->mutex);
+    return covers;
+}
+
+static void s3_prefetch(nl_file *self, const nl_range *ranges, uint32_t range_count)
+{
+    enum { RANGES_MAX = 256 };
+    s3_file *file = file_of(self);
+    nl_range wanted[RANGES_MAX];
+    nl_range_group groups[RANGES_MAX];
+    uint32_t order[RANGES_MAX];
+    uint32_t count = 0;
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < range_count && count < RANGES_MAX; i++) {
+        const nl_range *range = &ranges[i];
+        if (range->length == 0 || range->offset > self->size_bytes || range->length > self->size_bytes - range->offset) continue;
+        if (!is_covered(file, range->offset, range->length)) wanted[count++] = *range;
+    }
+    const uint32_t group_count = nl_ranges_group(wanted, count, order, groups);
+    for (uint32_t i = 0; i < group_count; i++) {
+        for (uint64_t done = 0; done < groups[i].length; done += NL_S3_PIECE_BYTES) {
+            const uint64_t length = NL_MIN(groups[i].length - done, (uint64_t)NL_S3_PIECE_BYTES);
+            total += length;
+            if (total > NL_S3_AHEAD_BYTES) return; /* more would push out what was just asked for */
+            add_ahead(file, groups[i].offset + done, length);
+        }
+    }
+}
+
+/* ---- Opening ---- */
+
+static void s3_close(nl_file *self)
+{
+    s3_file *file = file_of(self);
+    while (file->first) {
+        ahead *gone = file->first;
+        file->first = gone->next;
+        free_ahead(gone);
+    }
+    nl_mutex_fini(&file->mutex);
+    pthread_cond_destroy(&file->changed);
+    free(file->etag);
+    free(file->path);
+    nl_fs_release(&file->fs->base);
+    free(file);
+}
+
+static const nl_file_ops s3_file_ops = {.read = s3_read, .read_ranges = s3_read_ranges, .prefetch = s3_prefetch, .close = s3_close};
+
+nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file)
+{
+    nl_s3_place place;
+    NL_TRY(nl_s3_place_parse(path, &place));
+    s3_file *made = calloc(1, sizeof(*made));
+    char *copy = strndup(path.data, path.length);
+    if (!made || !copy) {
+        free(made);
+        free(copy);
+        return no_memory(sizeof(*made));
+    }
+    made->path = copy;
+    made->base = (nl_file){.ops = &s3_file_ops, .path = {copy, path.length}, .size_bytes = size_bytes};
+    made->fs = NL_CONTAINER(nl_fs_retain(self), nl_s3_fs, base);
+    nl_mutex_init(&made->mutex);
+    pthread_cond_init(&made->changed, NULL);
+    nl_error_free(nl_s3_place_parse(made->base.path, &made->place)); /* it has passed above */
+    *file = &made->base;
+    return NULL;
+}
+
+static nl_status read_length(nl_str path, const nl_http_response *response, uint64_t *size_bytes)
+{
+    int64_t length = -1;
+    if (!nl_parse_int64(nl_http_header(response, "content-length"), &length) || length < 0)
+        return nl_raise_io("Opening", path, "the server does not tell the object's length");
+    *size_bytes = (uint64_t)length;
+    return NULL;
+}
+
+nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file)
+{
+    nl_s3_place place;
+    nl_http_response response = {0};
+    uint64_t size_bytes = 0;
+    nl_file *opened = NULL;
+    NL_TRY(nl_s3_place_parse(path, &place));
+    const nl_s3_ask ask = {.method = "HEAD", .fault = "s3.head", .bucket = place.bucket, .key = place.key, .uses_key = true};
+    NL_TRY(nl_s3_send(NL_CONTAINER(self, nl_s3_fs, base), &ask, &response));
+    nl_status status = nl_s3_is_good(&response) ? read_length(path, &response, &size_bytes) : nl_s3_refusal("Opening", path, &response, true);
+    if (!status) status = nl_s3_open_sized(self, path, size_bytes, &opened);
+    if (!status) {
+        learn_etag(file_of(opened), &response);
+        *file = opened;
+    }
+    nl_http_response_fini(&response);
+    return status;
+}
+
+/* One request for what is small: metadata. */
+nl_status nl_s3_read_all(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content)
+{
+    nl_s3_place place;
+    NL_TRY(nl_s3_place_parse(path, &place));
+    const nl_property headers[] = {{NL_STR_INIT("x-amz-checksum-mode"), NL_STR_INIT("ENABLED")}};
+    const nl_s3_ask ask = {.method = "GET", .fault = "s3.get", .bucket = place.bucket, .key = place.key, .headers = headers, .header_count = 1, .body_max = length_max, .uses_key = true};
+    for (int tries = 1;; tries++) {
+        nl_http_response response = {0};
+        NL_TRY_NOTE(nl_s3_send(NL_CONTAINER(self, nl_s3_fs, base), &ask, &response), "reading " NL_STR_FMT, NL_STR_ARG(path));
+        nl_status status = response.status == 200 ? NULL : nl_s3_refusal("Reading", path, &response, true);
+        const bool is_good = status || has_good_checksum(&response, nl_s3_body(&response));
+        if (!status && is_good && !response.body) status = nl_buffer_new(NULL, 0, false, &response.body);
+        if (!status && is_good) *content = nl_buffer_retain(response.body);
+        nl_http_response_fini(&response);
+        if (status || is_good) return status;
+        if (tries == CHECKSUM_TRIES) return nl_raise_io("Reading", path, "the bytes do not match the checksum that the server gives for them (%d attempts)", tries);
+    }
+}

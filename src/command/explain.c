@@ -1,5 +1,5 @@
 /* command/explain.c - EXPLAIN in Spark's forms; the plans shown are nilas's own. */
-#include "command/command_private.h"
+#include "command/write.h"
 #include "exec/metrics.h"
 
 #include <time.h>
@@ -82,6 +82,15 @@ static nl_status explain_analyze(nl_command *command, const nl_ast_statement *st
     return NULL;
 }
 
+static nl_status explain_command(nl_command *command, const nl_ast_statement *statement, nl_builder *out)
+{
+    bool is_shown = false;
+    nl_append_c(out, "== Physical Plan ==\n");
+    NL_TRY(nl_explain_insert(command, statement, out, &is_shown));
+    if (!is_shown) nl_append_c(out, "Execute command\n");
+    return NULL;
+}
+
 nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_explain *explain = statement->explain;
@@ -95,7 +104,7 @@ nl_status nl_run_explain(nl_command *command, const nl_ast_statement *statement)
     else if (explain->statement->kind == NL_AST_STATEMENT_QUERY)
         status = explain_query(command, explain, explain->statement->query, &text);
     else
-        nl_append_c(&text, "== Physical Plan ==\nExecute command\n");
+        status = explain_command(command, explain->statement, &text);
     if (status && nl_error_kind_of(status) == NL_KIND_USER) { /* the reason is the plan's text */
         nl_builder_clear(&text);
         nl_append_c(&text, "Error occurred during query planning: \n");

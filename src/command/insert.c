@@ -308,6 +308,57 @@ nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement)
     return insert_one(command, &insert->target, with_ctes(command, &insert->ctes, insert->query));
 }
 
+/* The plan below the write: the first line after "+- ", the others moved under it. */
+static void append_indented(nl_str text, nl_builder *out)
+{
+    for (bool is_first = true; text.length > 0; is_first = false) {
+        const char *end = memchr(text.data, '\n', text.length);
+        const size_t length = end ? (size_t)(end - text.data) + 1 : text.length;
+        nl_append_c(out, is_first ? "+- " : "   ");
+        nl_append(out, nl_str_slice(text, 0, length));
+        text = nl_str_slice(text, length, text.length);
+    }
+}
+
+static nl_status explain_rows(insertion *self, const nl_ast_query *query, nl_builder *out)
+{
+    nl_command *command = self->command;
+    nl_iceberg_sink *sink = NULL;
+    const nl_logical *plan = NULL, *optimized = NULL;
+    const nl_write_options options = nl_write_options_of(command, self->ast->options);
+    NL_TRY(plan_rows(self, query));
+    NL_TRY(nl_iceberg_append_plan(&command->query, self->target.table, self->target.metadata, &options, self->input, &plan, &sink));
+    nl_status status = nl_command_optimize(command, plan, &optimized);
+    if (!status) {
+        nl_builder text;
+        const bool is_overwrite = self->ast->is_overwrite || self->ast->replace_where;
+        nl_append_f(out, "%s ", !is_overwrite ? "AppendData" : is_dynamic(self) ? "OverwritePartitionsDynamic" : "OverwriteByExpression");
+        nl_builder_init(&text, 1 << 20);
+        for (uint32_t i = 0; i < self->target.name_count; i++)
+            nl_append_f(&text, "%s" NL_STR_FMT, i ? "." : "", NL_STR_ARG(self->target.name_parts[i]));
+        nl_iceberg_sink_describe(sink, nl_builder_str(&text), out);
+        nl_builder_clear(&text);
+        nl_logical_append_text(optimized, &text);
+        nl_append_char(out, '\n');
+        append_indented(nl_builder_str(&text), out);
+        nl_builder_fini(&text);
+    }
+    nl_iceberg_sink_free(sink);
+    return status;
+}
+
+nl_status nl_explain_insert(nl_command *command, const nl_ast_statement *statement, nl_builder *out, bool *is_shown)
+{
+    *is_shown = statement->kind == NL_AST_STATEMENT_INSERT && !statement->insert->target.is_directory;
+    if (!*is_shown) return NULL;
+    const nl_ast_insert *insert = statement->insert;
+    insertion self = {.command = command, .ast = &insert->target};
+    NL_TRY(nl_write_table_open(command, &insert->target.table, &self.target));
+    nl_status status = explain_rows(&self, with_ctes(command, &insert->ctes, insert->query), out);
+    nl_write_table_fini(&self.target);
+    return status;
+}
+
 nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_multi_insert *insert = statement->multi_insert;

@@ -33,3 +33,6 @@ NL_MUST_USE nl_status nl_write_rows(nl_command *command, const nl_write_table *t
  * files that were written; an unknown outcome keeps them. */
 NL_MUST_USE nl_status nl_commit_files(nl_command *command, const nl_write_table *target, nl_operation *operation, nl_iceberg_sink *sink,
                                       const nl_written_files *files);
+
+/* insert.c: what INSERT would do, as EXPLAIN shows it; *is_shown false: it is no INSERT into a table. */
+NL_MUST_USE nl_status nl_explain_insert(nl_command *command, const nl_ast_statement *statement, nl_builder *out, bool *is_shown);

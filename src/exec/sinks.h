@@ -48,6 +48,8 @@ NL_MUST_USE nl_status nl_write_clusters_by_file(const nl_table_metadata *metadat
  * _pos BIGINT, _spec_id INT, _partition STRUCT of the row to delete (null for inserts). */
 NL_MUST_USE nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_snapshot *snapshot,
                                             const nl_write_options *options, const nl_logical *input, const nl_logical **plan, nl_iceberg_sink **sink);
+/* "IcebergWrite(table=lake.db.t, format=PARQUET, distribution=hash by p, bucket(4, id))", for EXPLAIN; name as given. */
+void nl_iceberg_sink_describe(const nl_iceberg_sink *sink, nl_str name, nl_builder *out);
 /* Runs the plan (already optimized) into the sink: in parallel, or in order when rows are sorted as a whole. */
 NL_MUST_USE nl_status nl_iceberg_sink_run(nl_iceberg_sink *sink, nl_query *query, const nl_logical *plan);
 /* After the run. On failure, or when the commit failed cleanly, nl_iceberg_sink_discard removes what was written. */

@@ -26,4 +26,14 @@ expect "$out" '^Total: rows 200000.* memory (1[0-6]|[0-9])\.[0-9] MiB at most$'
 
 expect "$(sql -e "EXPLAIN ANALYZE INSERT INTO local.db.t VALUES (1, 1, 'x')" || true)" 'runs queries only'
 expect "$(sql -e "SELECT count(*) FROM local.db.t")" '^200000$'
-echo "EXPLAIN ANALYZE: ok"
+
+# EXPLAIN of an INSERT shows how its rows are laid out, and writes nothing
+out=$(sql -e "EXPLAIN INSERT INTO local.db.t SELECT id, 1, 'x' FROM range(10)")
+expect "$out" '^AppendData IcebergWrite\(table=local.db.t, format=PARQUET, distribution=hash by p\)$'
+expect "$out" '^   \+- Range \(0, 10, step=1\)'
+sql -e "ALTER TABLE local.db.t WRITE LOCALLY ORDERED BY id DESC"
+out=$(sql -e "EXPLAIN INSERT OVERWRITE local.db.t SELECT id, 1, 'x' FROM range(10)")
+expect "$out" '^OverwriteByExpression IcebergWrite\(table=local.db.t, format=PARQUET, distribution=range\)$'
+expect "$out" '^\+- Sort \[p#[0-9]+ ASC NULLS FIRST, id#[0-9]+L DESC NULLS LAST\]'
+expect "$(sql -e "SELECT count(*) FROM local.db.t")" '^200000$'
+echo "EXPLAIN: ok"

@@ -22,6 +22,7 @@ struct nl_iceberg_sink {
     nl_iceberg_table *table;          /* counted */
     const nl_snapshot *snapshot;      /* merge-on-read: what positions refer to */
     bool is_delta;
+    nl_distribution_mode mode;
     bool is_serial;                   /* one thread writes all rows in the plan's order */
     bool is_ordered;                  /* a worker's rows lie in files in the order in which they come */
     bool shares_writers;              /* unpartitioned: one writer for all workers */
@@ -228,6 +229,7 @@ static nl_status plan_layout(nl_iceberg_sink *self, const nl_write_options *opti
 {
     nl_write_layout layout;
     NL_TRY(nl_write_layout_choose(self->target.query->arena, self->target.metadata, self->target.spec, options, self->is_delta, &layout));
+    self->mode = layout.mode;
     NL_TRY(make_partitions(self, options, &layout));
     NL_TRY(order_plan(self, &layout, options->has_clusters, input, plan));
     if (options->keeps_plan_order || layout.checks_clusters) self->is_serial = true;
@@ -278,6 +280,21 @@ nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const 
     (*sink)->is_delta = true;
     (*sink)->snapshot = snapshot;
     return plan_sink(sink, options, input, plan);
+}
+
+void nl_iceberg_sink_describe(const nl_iceberg_sink *self, nl_str name, nl_builder *out)
+{
+    static const char *const modes[] = {"none", "hash", "range"};
+    nl_append_f(out, "IcebergWrite(table=" NL_STR_FMT ", format=PARQUET, distribution=%s", NL_STR_ARG(name), modes[self->mode]);
+    const nl_partition_spec *spec = self->target.spec;
+    for (uint32_t i = 0; i < spec->field_count && self->mode == NL_DISTRIBUTE_HASH; i++) {
+        const nl_sort_field field = {.transform = spec->fields[i].transform, .source_id = spec->fields[i].source_id};
+        const nl_sort_order order = {.order_id = 1, .field_count = 1, .fields = &field};
+        const nl_str text = nl_sort_order_describe(self->target.query->arena, &order, self->target.schema);
+        nl_append_c(out, i ? ", " : " by ");
+        nl_append(out, nl_str_slice(text, 0, text.length - sizeof " ASC NULLS FIRST" + 1));
+    }
+    nl_append_char(out, ')');
 }
 
 static nl_status merge_positions(nl_iceberg_sink *self, nl_position_set **merged)

@@ -1,6 +1,7 @@
 /* command/describe.c - DESCRIBE of tables, columns, namespaces, functions and queries. */
 #include "command/catalog_views.h"
 #include "function/function.h"
+#include "storage/credentials.h"
 
 #define TEXT_MAX (1u << 20)
 
@@ -252,8 +253,8 @@ static nl_str namespace_properties(nl_command *command, const nl_property *items
             if (!next || nl_str_compare(items[i].key, next->key) < 0) next = &items[i];
         }
         if (!next) break;
-        nl_append_f(&text, "%s(" NL_STR_FMT "," NL_STR_FMT ")", text.length ? ", " : "(", NL_STR_ARG(next->key),
-                    NL_STR_ARG(next->value));
+        const nl_str value = nl_shown_value(next->key, next->value);
+        nl_append_f(&text, "%s(" NL_STR_FMT "," NL_STR_FMT ")", text.length ? ", " : "(", NL_STR_ARG(next->key), NL_STR_ARG(value));
         last = next->key;
     }
     if (text.length) nl_append_char(&text, ')');

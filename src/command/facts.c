@@ -227,7 +227,7 @@ void nl_facts_properties(nl_command *command, const nl_facts *facts, const nl_pr
     for (uint32_t i = 0; i < given_count; i++)
         if (!is_reserved(given[i].key)) list[made++] = given[i];
     for (uint32_t i = 0; i < made; i++)
-        if (nl_looks_secret(list[i].key) || nl_looks_secret(list[i].value)) list[i].value = NL_STR(NL_REDACTED);
+        list[i].value = nl_shown_value(list[i].key, list[i].value);
     qsort(list, made, sizeof(*list), compare_properties);
     *items = list;
     *count = made;

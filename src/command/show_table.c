@@ -1,5 +1,6 @@
 /* command/show_table.c - SHOW TBLPROPERTIES, COLUMNS, CREATE TABLE, PARTITIONS, TABLE EXTENDED. */
 #include "command/catalog_views.h"
+#include "storage/credentials.h"
 
 #define TEXT_MAX (16u << 20)
 
@@ -176,7 +177,7 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
         nl_append_c(&text, i ? ",\n  " : "TBLPROPERTIES (\n  ");
         append_literal(&text, view->properties[i].key);
         nl_append_c(&text, " = ");
-        append_literal(&text, view->properties[i].value);
+        append_literal(&text, nl_shown_value(view->properties[i].key, view->properties[i].value));
         if (i + 1 == view->property_count) nl_append_c(&text, ")\n");
     }
     nl_append_f(&text, "%s" NL_STR_FMT "\n", facts->catalog_view ? "AS\n" : "WITH SCHEMA COMPENSATION\nAS ", NL_STR_ARG(view->sql));

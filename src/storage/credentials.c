@@ -37,6 +37,11 @@ bool nl_key_is_secret(nl_str key)
     return nl_looks_secret(key) || has_word(key, words, NL_COUNT(words));
 }
 
+nl_str nl_shown_value(nl_str key, nl_str value)
+{
+    return nl_looks_secret(key) || nl_looks_secret(value) ? NL_STR(NL_REDACTED) : value;
+}
+
 /* ---- places ---- */
 
 typedef struct provider_row {

@@ -24,6 +24,8 @@ bool nl_looks_secret(nl_str text);
  * "credential = id:secret" of a REST catalog. */
 bool nl_key_is_secret(nl_str key);
 #define NL_REDACTED "*********(redacted)"
+/* A property's value as Spark shows it. */
+nl_str nl_shown_value(nl_str key, nl_str value);
 
 typedef struct nl_credentials { /* in the arena given */
     nl_str access_key;  /* empty: anonymous */

@@ -241,7 +241,8 @@ static nl_status jdbc_namespace_properties(nl_catalog *catalog, const nl_str *pa
         has_location = has_location || nl_str_is(property.key, "location");
         items[count++] = property;
     }
-    if (!has_location) items[count++] = (nl_property){NL_STR("location"), default_scope_location(self, arena, parts, part_count)};
+    if (!has_location && !self->wants_types) /* Java's in-memory catalog says none */
+        items[count++] = (nl_property){NL_STR("location"), default_scope_location(self, arena, parts, part_count)};
     *properties = items;
     *property_count = count;
     return NULL;

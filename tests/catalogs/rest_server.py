@@ -61,6 +61,34 @@ class JavaRest:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class NilasRest:
+    """`nilas up` with its REST catalog, a warehouse of files, and strict about signatures."""
+
+    keys = ("catalogs-test", "catalogs-test-secret")
+
+    def __init__(self, program):
+        self.folder = tempfile.mkdtemp(prefix="nilas-up-")
+        self.warehouse = os.path.join(self.folder, "warehouse")
+        os.mkdir(self.warehouse)
+        ports = {"rest": free_port(), "s3": free_port()}
+        self.uri = f"http://127.0.0.1:{ports['rest']}"
+        environment = {**os.environ, "NILAS_ACCESS_KEY": self.keys[0], "NILAS_SECRET_KEY": self.keys[1]}
+        self.process = subprocess.Popen([os.path.abspath(program), "up", "rest", "s3", "--data", f"{self.folder}/data", "--no-configure", "--no-maintenance", "--strict",
+                                         "--warehouse", f"files=file://{self.warehouse}", *(flag for name, port in ports.items() for flag in ("--port", f"{name}={port}"))],
+                                        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(f"{self.uri}/v1/config", self.process)
+
+    def signing(self):
+        """What every client is configured with."""
+        return {"warehouse": "files", "rest.sigv4-enabled": "true", "rest.signing-name": "s3tables", "rest.signing-region": "us-east-1", "client.region": "us-east-1",
+                "rest.access-key-id": self.keys[0], "rest.secret-access-key": self.keys[1]}
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Proxy:
     """Before a server: rules decide what becomes of each request. A rule is a function (method, path, number) → None (pass on),
     "drop" (close without asking), "lose" (ask, then close without the answer), an int (that status instead of asking),

@@ -111,10 +111,7 @@ static nl_status drop_in(nl_remote_catalog *catalog, const nl_remote_session *se
 {
     nl_remote_answer answer;
     const nl_remote_subject subject = subject_of(arena, catalog, session, parts, part_count);
-    const nl_remote_request request = {.method = "DELETE", .path = nl_remote_namespace_path(arena, session, parts, part_count, ""), .is_idempotent = true};
-    NL_TRY(nl_remote_send(catalog, session, &request, arena, &answer));
-    /* Gone at a second try: the first one's reply got lost. */
-    *was_dropped = answer.status != 404 || answer.attempts > 1;
+    NL_TRY(nl_remote_delete(catalog, session, nl_remote_namespace_path(arena, session, parts, part_count, ""), (nl_str){0}, arena, &answer, was_dropped));
     if (nl_remote_is_good(&answer) || answer.status == 404) return NULL;
     if (answer.status == 409) {
         nl_remote_error error;

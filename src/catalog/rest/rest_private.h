@@ -101,6 +101,10 @@ NL_MUST_USE nl_status nl_remote_send(nl_remote_catalog *catalog, const nl_remote
 NL_MUST_USE nl_status nl_remote_ask(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_remote_request *request, const nl_remote_subject *subject, nl_arena *arena,
                                   nl_remote_answer *answer);
 
+/* DELETE, sent again when its answer got lost. *was_there false: 404 at once; after a lost answer 404 means that it was done. */
+NL_MUST_USE nl_status nl_remote_delete(nl_remote_catalog *catalog, const nl_remote_session *session, nl_str path, nl_str query, nl_arena *arena, nl_remote_answer *answer,
+                                       bool *was_there);
+
 /* Paths below /v1/: "<prefix>namespaces/a%1Fb/tables/t". */
 nl_str nl_remote_namespace_text(nl_arena *arena, const nl_remote_session *session, const nl_str *parts, uint32_t part_count); /* "a%1Fb" */
 nl_str nl_remote_namespace_path(nl_arena *arena, const nl_remote_session *session, const nl_str *parts, uint32_t part_count, const char *rest); /* rest: "/tables" or "" */

@@ -167,6 +167,21 @@ nl_status nl_remote_ask(nl_remote_catalog *catalog, const nl_remote_session *ses
     return nl_remote_is_good(answer) ? NULL : nl_remote_failure(answer, subject);
 }
 
+/* Not marked as idempotent, so that libcurl does not send it again on its own and a 404 can be told apart. */
+nl_status nl_remote_delete(nl_remote_catalog *catalog, const nl_remote_session *session, nl_str path, nl_str query, nl_arena *arena, nl_remote_answer *answer, bool *was_there)
+{
+    nl_remote_request request = {.method = "DELETE", .path = path, .query = query};
+    nl_status status = nl_remote_send(catalog, session, &request, arena, answer);
+    const bool is_lost = status ? nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE : answer->status == 500 || answer->status == 502 || answer->status == 504;
+    if (is_lost) {
+        nl_error_free(status);
+        request.is_idempotent = true;
+        status = nl_remote_send(catalog, session, &request, arena, answer);
+    }
+    if (!status) *was_there = answer->status != 404 || is_lost || answer->attempts > 1;
+    return status;
+}
+
 /* ---- The session ---- */
 
 static void put_properties(nl_arena *arena, nl_property *merged, uint32_t *count, const nl_property *properties, uint32_t property_count)

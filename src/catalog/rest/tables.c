@@ -316,13 +316,10 @@ nl_status nl_remote_drop(nl_remote_catalog *catalog, const nl_identifier *identi
     NL_TRY(nl_remote_require(session, kind->drop));
     nl_arena *arena = nl_arena_new(catalog->base.memory);
     const nl_str path = nl_remote_item_path(arena, session, identifier, kind->path);
-    const nl_remote_request request = {.method = "DELETE", .path = path, .query = query, .is_idempotent = true};
     const nl_remote_subject subject = nl_remote_subject_of(arena, catalog, session, NL_REMOTE_TABLE, identifier);
-    nl_status status = nl_remote_send(catalog, session, &request, arena, &answer);
+    nl_status status = nl_remote_delete(catalog, session, path, query, arena, &answer, was_dropped);
     nl_remote_cache_drop(catalog->cache, path);
     if (!status && !nl_remote_is_good(&answer) && answer.status != 404) status = nl_remote_failure(&answer, &subject);
-    /* Gone at a second try: the first one's reply got lost. */
-    if (!status) *was_dropped = answer.status != 404 || answer.attempts > 1;
     nl_arena_free(arena);
     return status;
 }

@@ -104,6 +104,16 @@ static nl_status add_warehouse(nl_arena *arena, const flag_row *row, nl_str valu
     return NULL;
 }
 
+static nl_status set_maintenance(nl_arena *arena, const flag_row *row, nl_str value, nl_up_options *options)
+{
+    (void)arena;
+    int64_t seconds = 0;
+    if (!nl_parse_int64(value, &seconds) || seconds < 1 || seconds > 86400)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s wants seconds, between 1 and 86400, not " NL_STR_FMT, row->name, NL_STR_ARG(value));
+    options->maintenance_seconds = seconds;
+    return NULL;
+}
+
 #define PLACE(member) offsetof(nl_up_options, member)
 #define ALL           (NL_UP | NL_DOWN | NL_STATUS | NL_CONFIGURE | NL_LOGS | NL_DASHBOARD)
 static const flag_row flags_table[] = {
@@ -113,6 +123,7 @@ static const flag_row flags_table[] = {
     {"--profile", NULL, NL_UP | NL_CONFIGURE, "NILAS_PROFILE", "NAME", set_text, PLACE(profile), "the AWS profile to write (default nilas)"},
     {"--no-configure", NULL, NL_UP, NULL, NULL, set_true, PLACE(has_no_configure), "leave the AWS configuration alone"},
     {"--warehouse", NULL, NL_UP, NULL, "NAME=LOCATION", add_warehouse, 0, "another warehouse of the REST catalog, on s3:// or file:"},
+    {"--maintenance-every", NULL, NL_UP, "NILAS_MAINTENANCE_EVERY", "SECONDS", set_maintenance, 0, "how often table buckets are looked after (default 600)"},
     {"--no-maintenance", NULL, NL_UP, NULL, NULL, set_true, PLACE(has_no_maintenance), "no compaction and expiry in the background"},
     {"--access-key", NULL, NL_UP | NL_CONFIGURE, "NILAS_ACCESS_KEY", "KEY", set_text, PLACE(access_key), "the key pair that is known here (default nilas)"},
     {"--secret-key", NULL, NL_UP | NL_CONFIGURE, "NILAS_SECRET_KEY", "KEY", set_text, PLACE(secret_key), "better in the environment: others see command lines"},
@@ -252,7 +263,7 @@ static nl_str default_folder(nl_arena *arena)
 
 nl_status nl_up_options_parse(nl_arena *arena, nl_up_command command, int argument_count, char **arguments, nl_up_options *options)
 {
-    *options = (nl_up_options){.command = command, .profile = NL_STR("nilas"), .data = default_folder(arena)};
+    *options = (nl_up_options){.command = command, .profile = NL_STR("nilas"), .data = default_folder(arena), .maintenance_seconds = 600};
     for (uint32_t i = 0; i < nl_up_service_count; i++) options->ports[i] = nl_up_services[i].port;
     NL_TRY(read_environment(arena, options));
     bool has_names = false;

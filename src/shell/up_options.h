@@ -22,6 +22,7 @@ typedef struct nl_up_options { /* texts borrow from argv, the environment and th
     bool is_following;        /* logs -f */
     bool has_no_configure;
     bool has_no_maintenance;
+    int64_t maintenance_seconds; /* between two rounds */
     bool wants_help, wants_version;
 } nl_up_options;
 

@@ -8,6 +8,7 @@
 
 #include "base/calendar.h"
 #include "base/log.h"
+#include "lakehouse/maintenance/runner.h"
 #include "lakehouse/tables.h"
 #include "shell/up.h"
 #include "shell/up_profile.h"
@@ -20,6 +21,7 @@ typedef struct lakehouse {
     nl_queries *queries;
     nl_lakehouse_keys keys; /* services borrow it */
     nl_server *server;
+    nl_maintenance_runner *maintenance;
 } lakehouse;
 
 static int64_t monotonic_micros(void)
@@ -90,6 +92,7 @@ static nl_status start_services(lakehouse *self, const nl_up_options *options, n
 
 static void close_lakehouse(lakehouse *self)
 {
+    nl_maintenance_stop(self->maintenance);
     nl_server_free(self->server);
     nl_queries_free(self->queries);
     nl_tables_close(self->tables);
@@ -112,11 +115,20 @@ static void configure(const nl_up_options *options, nl_arena *arena, nl_up_repor
     nl_error_free(status);
 }
 
+/* A table that was written to since the last round is left to its writers, and to whoever looks at its files. */
+static nl_status start_maintenance(lakehouse *self, const nl_up_options *options)
+{
+    if (options->has_no_maintenance) return NULL;
+    const int64_t every_ms = options->maintenance_seconds * 1000;
+    return nl_maintenance_start(self->tables, self->queries, &(nl_maintenance_options){.every_ms = every_ms, .quiet_ms = every_ms}, self->memory, &self->maintenance);
+}
+
 static nl_status start(lakehouse *self, const nl_up_options *options, nl_arena *arena, nl_up_report *facts)
 {
     NL_TRY(open_stores(self, options));
     NL_TRY(make_warehouses(self, options));
     NL_TRY(start_services(self, options, arena, facts->ports));
+    NL_TRY(start_maintenance(self, options));
     nl_up_record record = {.pid = getpid(), .started_micros = nl_now_micros()};
     memcpy(record.ports, facts->ports, sizeof(record.ports));
     NL_TRY(nl_up_record_write(nl_state_folder(self->state), &record));

@@ -6,8 +6,8 @@
 #include "lakehouse/dashboard/dashboard_private.h"
 
 #include "base/calendar.h"
-#include "command/command.h"
 #include "iceberg/health.h"
+#include "lakehouse/maintenance/job.h"
 
 #define SHOWN_ROWS 1000u
 
@@ -20,58 +20,22 @@ typedef struct job {
     nl_str effect;
 } job;
 
-/* ---- The statement. */
-
-static void append_quoted_part(nl_builder *out, nl_str part)
-{
-    nl_append_char(out, '`');
-    for (size_t i = 0; i < part.length; i++) {
-        if (part.data[i] == '`') nl_append_char(out, '`');
-        nl_append_char(out, part.data[i]);
-    }
-    nl_append_char(out, '`');
-}
-
-/* "`sales`.`orders`" */
-static void append_table(nl_builder *out, const nl_identifier *identifier)
-{
-    for (uint32_t i = 0; i < identifier->namespace_count; i++) {
-        append_quoted_part(out, identifier->namespace_parts[i]);
-        nl_append_char(out, '.');
-    }
-    append_quoted_part(out, identifier->name);
-}
-
-static void append_literal(nl_builder *out, nl_str text)
-{
-    nl_append_char(out, '\'');
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.data[i] == '\'' || text.data[i] == '\\') nl_append_char(out, '\\');
-        nl_append_char(out, text.data[i]);
-    }
-    nl_append_char(out, '\'');
-}
-
-static nl_str statement_of(const job *self)
+static nl_maintenance_job job_of(const job *self, bool is_dry)
 {
     nl_arena *arena = self->call->request->arena;
-    nl_builder table, out;
-    nl_builder_init(&table, 1 << 16);
-    nl_builder_init(&out, 1 << 18);
-    append_table(&table, &self->name.identifier);
-    if (nl_str_is(self->procedure, "set_properties")) {
-        nl_append_f(&out, "ALTER TABLE lake." NL_STR_FMT " SET TBLPROPERTIES (" NL_STR_FMT ")", NL_STR_ARG(nl_builder_str(&table)), NL_STR_ARG(self->arguments));
-    } else {
-        nl_append_f(&out, "CALL lake.system." NL_STR_FMT "(table => ", NL_STR_ARG(self->procedure));
-        append_literal(&out, nl_builder_str(&table));
-        if (self->arguments.length) nl_append_f(&out, ", " NL_STR_FMT, NL_STR_ARG(self->arguments));
-        if (self->is_dry) nl_append_c(&out, ", dry_run => true");
-        nl_append_char(&out, ')');
-    }
-    const nl_str text = nl_arena_str(arena, nl_builder_str(&out));
-    nl_builder_fini(&table);
-    nl_builder_fini(&out);
-    return text;
+    const nl_dashboard_stores *stores = &self->call->dashboard->stores;
+    nl_str arguments = self->arguments;
+    if (is_dry) arguments = nl_arena_f(arena, NL_STR_FMT "%sdry_run => true", NL_STR_ARG(arguments), arguments.length ? ", " : "");
+    return (nl_maintenance_job){
+        .tables = stores->tables,
+        .queries = stores->queries,
+        .source = "dashboard",
+        .id = self->call->request->id,
+        .warehouse_id = self->name.warehouse_id,
+        .identifier = &self->name.identifier,
+        .procedure = nl_str_c(arena, self->procedure),
+        .arguments = arguments,
+    };
 }
 
 /* ---- Running it. */
@@ -101,8 +65,9 @@ static void write_batch(nl_dashboard_call *call, const nl_batch *batch, uint32_t
     }
 }
 
-static nl_status write_result(nl_dashboard_call *call, nl_result *result)
+static nl_status write_result(void *argument, nl_result *result)
 {
+    nl_dashboard_call *call = argument;
     uint32_t row_count = 0;
     write_columns(call, nl_result_schema(result));
     nl_json_key(&call->json, "rows");
@@ -117,30 +82,14 @@ static nl_status write_result(nl_dashboard_call *call, nl_result *result)
     return NULL;
 }
 
-static nl_status run_in_session(const job *self, nl_session *session, nl_str statement)
-{
-    nl_catalog *catalog = NULL;
-    nl_result *result = NULL;
-    nl_running_query *running = NULL;
-    const nl_dashboard_stores *stores = &self->call->dashboard->stores;
-    NL_TRY(nl_tables_catalog(stores->tables, self->name.warehouse_id, NL_STR("lake"), nl_session_environment(session), &catalog));
-    NL_TRY(nl_session_put_catalog(session, catalog));
-    NL_TRY(nl_query_begin(stores->queries, "dashboard", self->call->request->id, statement, session, &running));
-    nl_status status = nl_command_run(session, statement, &result);
-    if (!status) status = write_result(self->call, result);
-    nl_result_close(result);
-    nl_query_end(running);
-    return status;
-}
-
 static nl_status run_statement(const job *self)
 {
     nl_session *session = NULL;
-    const nl_str statement = statement_of(self);
-    NL_TRY(nl_session_new(NULL, 0, &session));
+    const nl_maintenance_job one = job_of(self, self->is_dry);
+    NL_TRY(nl_maintenance_session(&one, &session));
     nl_json_begin(&self->call->json, '{');
-    nl_dashboard_member_text(self->call, "statement", statement);
-    nl_status status = run_in_session(self, session, statement);
+    nl_dashboard_member_text(self->call, "statement", nl_maintenance_statement(&one, self->call->request->arena));
+    nl_status status = nl_maintenance_run(&one, session, write_result, self->call);
     nl_json_end(&self->call->json, '}');
     nl_session_free(session);
     return status;
@@ -178,12 +127,12 @@ static nl_status show_expirable(const job *self)
     return status;
 }
 
-static nl_status show_effect(job *self)
+static nl_status show_effect(const job *self)
 {
     nl_dashboard_call *call = self->call;
     nl_json_begin(&call->json, '{');
-    self->is_dry = false;
-    nl_dashboard_member_text(call, "statement", statement_of(self));
+    const nl_maintenance_job one = job_of(self, false);
+    nl_dashboard_member_text(call, "statement", nl_maintenance_statement(&one, call->request->arena));
     nl_dashboard_member_text(call, "effect", self->effect);
     nl_status status = nl_str_is(self->procedure, "expire_snapshots") ? show_expirable(self) : NULL;
     nl_json_end(&call->json, '}');

@@ -22,6 +22,7 @@ static void read_as(char which, nl_arena *arena, const json_t *json, nl_memory *
     case 'v': nl_error_free(nl_remote_view_read(arena, json, memory, &view)); break;
     case 'n': nl_error_free(nl_remote_page_read(arena, json, true, &items, &next_page)); break;
     case 'i': nl_error_free(nl_remote_page_read(arena, json, false, &items, &next_page)); break;
+    case 's': nl_error_free(nl_remote_signature_read(arena, json, &next_page, &properties, &property_count)); break;
     case 'p': nl_error_free(nl_remote_namespace_read(arena, json, &properties, &property_count)); break;
     default: nl_error_free(nl_remote_token_read(arena, json, &token)); break;
     }

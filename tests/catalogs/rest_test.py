@@ -203,6 +203,21 @@ def old_server(program, server):
     proxy.stop()
 
 
+def delegated(program, server):
+    """Files on S3 without keys of one's own for them: handed out with the table, or each request signed by the server."""
+    signing = {key: value for key, value in server.signing().items() if key != "warehouse"}
+    no_keys = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}
+    for how in ("vended-credentials", "remote-signing"):
+        settings = confs("s3", server.uri, **signing, **{"header.X-Iceberg-Access-Delegation": how})
+        nilas = Nilas(program, settings, no_keys)
+        rows = nilas.run("CREATE NAMESPACE s3.d;\nCREATE TABLE s3.d.t USING iceberg AS SELECT id, repeat('x', 1000) AS s FROM range(20000);\nDELETE FROM s3.d.t WHERE id % 2 = 0;\n"
+                         "CALL s3.system.expire_snapshots(table => 'd.t', older_than => timestamp '2100-01-01 00:00:00', retain_last => 1);\nSELECT count(*), sum(id) FROM s3.d.t")
+        same(how, [["10000", "100000000"]], nilas=rows[-1:])
+        nilas.run("DROP TABLE s3.d.t PURGE;\nDROP NAMESPACE s3.d")
+    error = Nilas(program, confs("s3", server.uri, **signing), no_keys).fails("CREATE NAMESPACE s3.e;\nCREATE TABLE s3.e.t USING iceberg AS SELECT 1 AS a")
+    same("without keys there is no access", [[True]], nilas=[["credentials" in error or "AccessDenied" in error or "keys" in error]])
+
+
 def lakehouse(program):
     """nilas's own server, which verifies every signature."""
     server = NilasRest(program)
@@ -217,6 +232,7 @@ def lakehouse(program):
         chapter("lake", nilas, spark)
         race("lake", nilas)
         same("Spark reads what the race wrote", [["400"]], spark=spark.run("SELECT count(*) FROM lake.db.race"))
+        delegated(program, server)
     finally:
         server.stop()
 

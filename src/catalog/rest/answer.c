@@ -88,6 +88,36 @@ nl_status nl_remote_committed_read(nl_arena *arena, const json_t *json, nl_memor
     return read_metadata(arena, json, memory, metadata);
 }
 
+static bool is_fit_for_header(nl_str text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7F) return false;
+    return true;
+}
+
+nl_status nl_remote_signature_read(nl_arena *arena, const json_t *json, nl_str *uri, const nl_property **headers, uint32_t *header_count)
+{
+    const char *name;
+    json_t *values;
+    uint32_t count = 0;
+    NL_TRY(nl_json_object(json, WHERE, "signature"));
+    NL_TRY(nl_json_text(json, "uri", WHERE, uri));
+    const json_t *object = json_object_get(json, "headers");
+    NL_TRY(nl_json_object(object, WHERE, "headers"));
+    nl_property *made = NL_NEW_ARRAY(arena, nl_property, json_object_size(object) + 1);
+    json_object_foreach((json_t *)NL_UNCONST(object), name, values)
+    {
+        const json_t *value = json_is_array(values) ? json_array_get(values, 0) : values;
+        const nl_str text = {json_string_value(value), json_string_length(value)};
+        if (!json_is_string(value) || !is_fit_for_header(text) || !is_fit_for_header(nl_str_from(name))) return nl_json_corrupt(WHERE, "headers: not fit for a request");
+        made[count++] = (nl_property){nl_arena_str(arena, nl_str_from(name)), nl_arena_str(arena, text)};
+    }
+    *uri = nl_arena_str(arena, *uri);
+    *headers = made;
+    *header_count = count;
+    return nl_arena_check(arena);
+}
+
 nl_status nl_remote_view_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_view_metadata **view)
 {
     nl_str location = {0};
@@ -143,8 +173,7 @@ nl_status nl_remote_token_read(nl_arena *arena, const json_t *json, nl_remote_to
     NL_TRY(nl_json_text(json, "access_token", WHERE, &token->access_token));
     NL_TRY(nl_json_optional_text(json, "refresh_token", WHERE, &token->refresh_token));
     NL_TRY(nl_json_optional_int64(json, "expires_in", WHERE, &token->expires_in_seconds));
-    for (size_t i = 0; i < token->access_token.length; i++)
-        if ((unsigned char)token->access_token.data[i] <= ' ') return nl_json_corrupt(WHERE, "access_token: not fit for a header");
+    if (!is_fit_for_header(token->access_token)) return nl_json_corrupt(WHERE, "access_token: not fit for a header");
     if (!token->access_token.length) return nl_json_corrupt(WHERE, "access_token: empty");
     token->access_token = nl_arena_str(arena, token->access_token);
     token->refresh_token = nl_arena_str(arena, token->refresh_token);

@@ -49,6 +49,9 @@ NL_MUST_USE nl_status nl_remote_credentials_read(nl_arena *arena, const json_t *
 /* CommitTableResponse. *metadata counted. */
 NL_MUST_USE nl_status nl_remote_committed_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_table_metadata **metadata);
 
+/* S3SignResponse: the headers that make the request good. In the arena. */
+NL_MUST_USE nl_status nl_remote_signature_read(nl_arena *arena, const json_t *json, nl_str *uri, const nl_property **headers, uint32_t *header_count);
+
 /* LoadViewResult. *view counted. */
 NL_MUST_USE nl_status nl_remote_view_read(nl_arena *arena, const json_t *json, nl_memory *memory, const nl_view_metadata **view);
 

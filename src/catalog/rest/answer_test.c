@@ -147,6 +147,21 @@ static void test_a_table_with_credentials_is_read(void **state)
     nl_arena_free(arena);
 }
 
+static void test_signatures_are_read_with_care(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_str uri;
+    const nl_property *headers;
+    uint32_t count;
+    assert_ok(nl_remote_signature_read(arena, json_of(arena, "{\"uri\":\"http://h/b\",\"headers\":{\"Authorization\":[\"AWS4 x\"],\"x-amz-date\":[\"d\"]}}"), &uri, &headers, &count));
+    assert_text(uri, "http://h/b");
+    assert_int_equal(count, 2);
+    assert_fails(nl_remote_signature_read(arena, json_of(arena, "{\"uri\":\"u\",\"headers\":{\"a\":[\"b\\r\\nc: d\"]}}"), &uri, &headers, &count), NILAS_CORRUPT_FILE, NULL);
+    assert_fails(nl_remote_signature_read(arena, json_of(arena, "{\"uri\":\"u\"}"), &uri, &headers, &count), NILAS_CORRUPT_FILE, NULL);
+    nl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_failures_become_conditions_by_code_and_type),
         cmocka_unit_test(test_any_body_makes_a_message),
         cmocka_unit_test(test_a_table_with_credentials_is_read),
+        cmocka_unit_test(test_signatures_are_read_with_care),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

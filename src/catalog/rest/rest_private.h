@@ -135,6 +135,10 @@ NL_MUST_USE nl_status nl_remote_fetch_table(nl_remote_catalog *catalog, const nl
                                           nl_remote_table *table);
 /* The file system for a table's files: the catalog's, or one with the table's own properties and credentials. Counted. */
 NL_MUST_USE nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table, nl_fs **fs);
+/* s3.remote-signing-enabled: S3 whose requests the server signs. */
+bool nl_remote_signs(const nl_property *properties, uint32_t property_count);
+NL_MUST_USE nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *properties, uint32_t property_count, nl_str token,
+                                          nl_fs **fs);
 /* The store of one table; token: its own bearer token or empty. fs is retained. */
 NL_MUST_USE nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store);
 nl_str nl_remote_table_token(const nl_remote_table *table); /* config "token"; empty: none */

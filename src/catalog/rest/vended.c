@@ -75,12 +75,25 @@ static int64_t end_of(const nl_property *config, uint32_t config_count, const nl
     return end;
 }
 
+/* Signed requests are for S3 alone: the route before it keeps the other paths. */
+static nl_status add_signed_route(generation *g, nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *config, uint32_t config_count, nl_str token)
+{
+    nl_property *all = NL_NEW_ARRAY(g->arena, nl_property, (size_t)session->property_count + config_count + 1);
+    memcpy(all, session->properties, session->property_count * sizeof(*all));
+    if (config_count) memcpy(all + session->property_count, config, config_count * sizeof(*all));
+    route *r = &g->routes[g->route_count];
+    NL_TRY(nl_remote_signed_fs(catalog, session, all, session->property_count + config_count, token, &r->fs));
+    r->prefix = NL_STR("s3");
+    g->route_count++;
+    return NULL;
+}
+
 static nl_status add_route(generation *g, const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credential,
                            nl_memory *memory)
 {
     const uint32_t more = credential ? credential->config_count : 0;
     nl_property *all = NL_NEW_ARRAY(g->arena, nl_property, (size_t)config_count + more + 1);
-    memcpy(all, config, config_count * sizeof(*all));
+    if (config_count) memcpy(all, config, config_count * sizeof(*all));
     uint32_t count = config_count;
     for (uint32_t i = 0; i < more; i++) {
         uint32_t at = 0;
@@ -96,14 +109,17 @@ static nl_status add_route(generation *g, const nl_remote_session *session, cons
     return NULL;
 }
 
-static nl_status make_generation(const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials,
-                                 uint32_t credential_count, nl_memory *memory, generation **made)
+static nl_status make_generation(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials,
+                                 uint32_t credential_count, nl_str token, generation **made)
 {
+    nl_memory *memory = catalog->base.memory;
     nl_arena *arena = nl_arena_new(memory);
     generation *g = NL_NEW(arena, generation);
     g->arena = arena;
-    g->routes = NL_NEW_ARRAY(arena, route, (size_t)credential_count + 1);
+    g->routes = NL_NEW_ARRAY(arena, route, (size_t)credential_count + 2);
     nl_status status = add_route(g, session, config, config_count, NULL, memory);
+    if (!status && (nl_remote_signs(config, config_count) || nl_remote_signs(session->properties, session->property_count)))
+        status = add_signed_route(g, catalog, session, config, config_count, token);
     for (uint32_t i = 0; i < credential_count && !status; i++)
         status = add_route(g, session, config, config_count, &credentials[i], memory);
     if (status) generation_free(g);
@@ -161,7 +177,7 @@ static nl_status renew(vended_fs *self, nl_arena *arena)
     generation *made = NULL;
     NL_TRY(nl_remote_session_of(self->catalog, &session));
     NL_TRY(ask_credentials(self, session, arena, &credentials, &credential_count, &config, &config_count));
-    NL_TRY(make_generation(session, config, config_count, credentials, credential_count, self->catalog->base.memory, &made));
+    NL_TRY(make_generation(self->catalog, session, config, config_count, credentials, credential_count, self->token, &made));
     publish(self, made, end_of(config, config_count, credentials, credential_count));
     return NULL;
 }
@@ -310,9 +326,10 @@ nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_remote_session
 {
     nl_memory *memory = catalog->base.memory;
     const int64_t end = end_of(table->config, table->config_count, table->credentials, table->credential_count);
-    if (!table->credential_count && end == NL_NONE) return nl_fs_with_properties(session->fs, table->config, table->config_count, memory, fs);
+    const bool is_signed = nl_remote_signs(table->config, table->config_count) || nl_remote_signs(session->properties, session->property_count);
+    if (!table->credential_count && end == NL_NONE && !is_signed) return nl_fs_with_properties(session->fs, table->config, table->config_count, memory, fs);
     generation *made = NULL;
-    NL_TRY(make_generation(session, table->config, table->config_count, table->credentials, table->credential_count, memory, &made));
+    NL_TRY(make_generation(catalog, session, table->config, table->config_count, table->credentials, table->credential_count, nl_remote_table_token(table), &made));
     vended_fs *self = new_vended(catalog, identifier, table);
     if (!self) {
         generation_free(made);

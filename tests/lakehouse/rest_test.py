@@ -481,6 +481,52 @@ def test_pyiceberg_on_a_table_bucket_with_sigv4():
         del os.environ[name]
 
 
+def test_planned_scans():
+    """PyIceberg plans at the server; raw requests for the rest of the filter language."""
+    import pyarrow
+    from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, In, IsNull, LessThan, Not, NotEqualTo, NotStartsWith, Or, StartsWith
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.transforms import IdentityTransform
+    from pyiceberg.types import LongType, NestedField, StringType
+    namespace = "plan_" + uuid.uuid4().hex[:6]
+    plain = pyiceberg("plain", uri=lake.url("rest"), warehouse="local")
+    plain.create_namespace(namespace)
+    schema = Schema(NestedField(1, "id", LongType(), required=False), NestedField(2, "data", StringType(), required=False), NestedField(3, "part", StringType(), required=False))
+    table = plain.create_table((namespace, "t"), schema, partition_spec=PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "part")))
+    for first in range(0, 40, 10):
+        table.append(pyarrow.table({"id": pyarrow.array(range(first, first + 10), pyarrow.int64()), "data": [f"row {i}" for i in range(first, first + 10)],
+                                    "part": ["even" if i % 2 == 0 else "odd" for i in range(first, first + 10)]}))
+    planned = pyiceberg("planned", uri=lake.url("rest"), warehouse="local", **{"rest-scan-planning-enabled": "true", "scan-planning-mode": "server"}).load_table((namespace, "t"))
+    table = plain.load_table((namespace, "t"))
+    for condition in (None, EqualTo("id", 3), GreaterThanOrEqual("id", 25), In("id", {1, 12, 39}), And(EqualTo("part", "odd"), LessThan("id", 12)), Or(EqualTo("id", 0), EqualTo("id", 39)),
+                      Not(EqualTo("part", "odd")), NotEqualTo("part", "even"), StartsWith("data", "row 3"), NotStartsWith("data", "row 3"), IsNull("data")):
+        arguments = {} if condition is None else {"row_filter": condition}
+        expected, actual = table.scan(**arguments), planned.scan(**arguments)
+        equal(sorted(actual.to_arrow()["id"].to_pylist()), sorted(expected.to_arrow()["id"].to_pylist()), str(condition))
+        more = {task.file.file_path for task in actual.plan_files()} - {task.file.file_path for task in expected.plan_files()}
+        check(not more, f"{condition}: files that PyIceberg itself leaves out: {more}")
+    api = Api(lake.url("rest") + "/v1/local")
+    path = f"/namespaces/{namespace}/tables/t"
+    plan = api.ok("POST", path + "/plan", {"filter": {"type": "eq", "term": "part", "value": "odd"}})
+    equal((plan["status"], len(plan["file-scan-tasks"]), plan["delete-files"]), ("completed", 4, []))
+    task = plan["file-scan-tasks"][0]
+    equal((task["data-file"]["content"], task["data-file"]["file-format"], task["data-file"]["partition"], "residual-filter" in task), ("data", "parquet", ["odd"], False))
+    equal(len(api.ok("POST", path + "/plan", {"filter": {"type": "eq", "term": {"type": "transform", "transform": "bucket[4]", "term": "id"}, "value": 1}})["file-scan-tasks"]), 8)
+    snapshots = api.ok("GET", path)["metadata"]["snapshots"]
+    equal(len(api.ok("POST", path + "/plan", {"snapshot-id": snapshots[0]["snapshot-id"]})["file-scan-tasks"]), 2)
+    later = {"start-snapshot-id": snapshots[0]["snapshot-id"], "end-snapshot-id": snapshots[2]["snapshot-id"]}
+    equal(len(api.ok("POST", path + "/plan", later)["file-scan-tasks"]), 4)
+    equal(len(api.ok("POST", path + "/plan", {"filter": False})["file-scan-tasks"]), 0)
+    equal(len(api.ok("POST", path + "/plan", {"filter": {"type": "is-null", "term": "PART"}, "case-sensitive": False})["file-scan-tasks"]), 0)
+    for bad in ({"filter": {"type": "eq", "term": "none", "value": 1}}, {"filter": {"type": "near", "term": "id", "value": 1}}, {"filter": {"type": "eq", "term": "id", "value": "x"}},
+                {"filter": {"type": "in", "term": "id"}}, {"filter": 3}, {"snapshot-id": 1}, {"start-snapshot-id": snapshots[0]["snapshot-id"]}):
+        check(api("POST", path + "/plan", bad) == 400, f"{bad}: {api.status} {api.json}")
+    api.fails("GET", path + "/plan/x", None, 404, "NoSuchPlanIdException")
+    api.ok("DELETE", path + "/plan/x", status=204)
+    api.fails("POST", path + "/tasks", {"plan-task": "x"}, 404, "NoSuchPlanTaskException")
+
+
 def test_eight_writers_lose_nothing(commits=50):
     """Each appends in its own connection, reloading after a conflict; every acknowledged snapshot is there once, in a line."""
     api = Api(lake.url("rest") + "/v1")

@@ -84,6 +84,10 @@ NL_MUST_USE nl_status nl_rest_api_check_path(nl_rest_api_call *call, bool is_vie
 NL_MUST_USE nl_status nl_rest_api_list(nl_rest_api_call *call, bool views);
 NL_MUST_USE nl_status nl_rest_api_rename(nl_rest_api_call *call, bool is_view);
 
+nl_status nl_rest_api_plan(nl_rest_api_call *call);
+nl_status nl_rest_api_get_plan(nl_rest_api_call *call);
+nl_status nl_rest_api_cancel_plan(nl_rest_api_call *call);
+nl_status nl_rest_api_fetch_tasks(nl_rest_api_call *call);
 nl_status nl_rest_api_list_views(nl_rest_api_call *call);
 nl_status nl_rest_api_create_view(nl_rest_api_call *call);
 nl_status nl_rest_api_load_view(nl_rest_api_call *call);

@@ -135,6 +135,19 @@ def test_buckets_and_objects():
         check(page.get_by_role("link", name="pictures").count() == 1, "a bucket that is not empty stays")
 
 
+def test_a_running_query_is_shown_and_stopped():
+    with Lakehouse() as lake, browser(lake) as page:
+        athena = lake.client("athena")
+        statement = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.id * b.id = -1"
+        query = athena.start_query_execution(QueryString=statement, ResultConfiguration={"OutputLocation": "s3://warehouse/results/"})["QueryExecutionId"]
+        page.get_by_role("link", name="Queries").click()
+        page.get_by_text(statement).wait_for()
+        check(page.locator("tr", has_text=statement).get_by_text("athena").count() == 1, "where it comes from is told")
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text(statement).wait_for(state="detached")
+        equal(athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]["State"] != "RUNNING", True, "it has stopped")
+
+
 def test_with_the_keyboard_alone_and_for_screen_readers():
     with lake_with_tables() as (lake, _), browser(lake) as page:
         page.keyboard.press("Tab")

@@ -17,6 +17,8 @@ import urllib.request
 import boto3
 import pyarrow
 
+from versioned_glue import VersionedGlue
+
 REGION = "eu-west-1"
 BUCKET = "lake"
 KEYS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing-secret", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true",
@@ -193,6 +195,28 @@ def many_tables(glue, nilas):
     same("230 tables", [[f"t{number:03}"] for number in range(230)], nilas=nilas.run("SHOW TABLES IN glue.many"))
 
 
+def many_writers(program, folder):
+    """Processes that commit to one table at once, on a Glue that looks at versions and now and then loses its answer: nothing is lost, nothing is there twice."""
+    glue = VersionedGlue(lost_answers=0.1)
+    confs = {**settings(glue, warehouse=os.path.join(folder, "race"), **{"io-impl": "org.apache.iceberg.hadoop.HadoopFileIO"})}
+    nilas = Nilas(program, confs)
+    writers, commits = 6, 12
+    try:
+        nilas.run("CREATE NAMESPACE glue.race;\nCREATE TABLE glue.race.t (writer int, number int) USING iceberg TBLPROPERTIES ('commit.retry.num-retries' = '100', 'commit.retry.min-wait-ms' = '20')")
+        processes = [subprocess.Popen(nilas.command("-e", ";\n".join(f"INSERT INTO glue.race.t VALUES ({writer}, {number})" for number in range(commits))), env=nilas.environment,
+                                      stderr=subprocess.PIPE, text=True) for writer in range(writers)]
+        for process in processes:
+            _, problems = process.communicate(timeout=300)
+            assert process.returncode == 0, problems
+        expected = [[str(writer), str(number)] for writer in range(writers) for number in range(commits)]
+        same(f"{writers} writers, {glue.conflicts} conflicts, {glue.lost} lost answers", expected, nilas=nilas.run("SELECT * FROM glue.race.t"))
+        same("a snapshot for each commit", [[str(writers * commits)]], nilas=nilas.run("SELECT count(*) FROM glue.race.t.snapshots"))
+        assert glue.conflicts > 0 and glue.lost > 0, (glue.conflicts, glue.lost)
+        print(f"catalogs: glue: {writers} writers, {writers * commits} commits, {glue.conflicts} conflicts, {glue.lost} lost answers", flush=True)
+    finally:
+        glue.stop()
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -208,6 +232,7 @@ def main():
             namespaces(glue, nilas, spark)
             drops(glue, s3, nilas, spark)
             many_tables(glue, nilas)
+            many_writers(program, folder)
         finally:
             moto.stop()
     passed("glue")

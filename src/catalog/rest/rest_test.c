@@ -1,6 +1,7 @@
 /* catalog/rest/rest_test.c - the client against a server of the test's own: who asks, what is asked, lost answers, ETags. */
 #include "storage/test_server.h"
 
+#include "base/calendar.h"
 #include "base/json.h"
 #include "catalog/catalog_private.h"
 #include "catalog/rest/auth.h"
@@ -19,6 +20,10 @@ typedef struct fake {
     char last_authorization[512];
     char last_form[2048];
     char last_report[4096];
+    char last_transaction[16384];
+    char keys[4][64];           /* Idempotency-Key of transactions */
+    uint32_t transaction_count, credential_count;
+    int64_t expires_ms;         /* of a table's credentials; 0: it has none */
     char seen[8192];            /* "METHOD target\n" of all */
 } fake;
 
@@ -34,7 +39,10 @@ static void answer_table(const fake *self, test_answer *answer)
     nl_builder_init(&text, 1 << 22);
     nl_append_f(&text, "{\"metadata-location\":\"/w/t/metadata/%05u.metadata.json\",\"metadata\":", self->version);
     nl_table_metadata_append_json(self->metadata, &text);
-    nl_append_c(&text, ",\"config\":{}}");
+    if (self->expires_ms)
+        nl_append_f(&text, ",\"config\":{},\"storage-credentials\":[{\"prefix\":\"s3://b/\",\"config\":{\"s3.access-key-id\":\"k\",\"s3.secret-access-key\":\"s\","
+                           "\"s3.session-token-expires-at-ms\":\"%lld\"}}]}", (long long)self->expires_ms);
+    else nl_append_c(&text, ",\"config\":{}}");
     if (self->has_etags) snprintf(headers, sizeof(headers), "ETag: \"v%u\"\r\n", self->version);
     answer_json(answer, 200, headers, nl_builder_str(&text));
     nl_builder_fini(&text);
@@ -120,6 +128,20 @@ static void answer_token(fake *self, const test_request *request, test_answer *a
     test_answer_text(answer, 200, "", text);
 }
 
+static void answer_transaction(fake *self, const test_request *request, test_answer *answer)
+{
+    snprintf(self->last_transaction, sizeof(self->last_transaction), "%s", request->body);
+    test_header(request, "Idempotency-Key", self->keys[self->transaction_count % 4], sizeof(self->keys[0]));
+    test_answer_text(answer, self->transaction_count++ ? 204 : 500, "", "");
+}
+
+static void answer_credentials(fake *self, test_answer *answer)
+{
+    self->credential_count++;
+    test_answer_text(answer, 200, "", "{\"storage-credentials\":[{\"prefix\":\"s3://b/\",\"config\":{\"s3.access-key-id\":\"k2\",\"s3.secret-access-key\":\"s2\","
+                                      "\"s3.session-token-expires-at-ms\":\"4102444800000\"}}]}");
+}
+
 static void answer_any(void *argument, const test_request *request, test_answer *answer)
 {
     fake *self = argument;
@@ -133,6 +155,10 @@ static void answer_any(void *argument, const test_request *request, test_answer 
     else if (strstr(request->target, "/metrics")) {
         snprintf(self->last_report, sizeof(self->last_report), "%s", request->body);
         test_answer_text(answer, 500, "", "nobody cares");
+    } else if (strstr(request->target, "/transactions/commit")) {
+        answer_transaction(self, request, answer);
+    } else if (strstr(request->target, "/credentials")) {
+        answer_credentials(self, answer);
     } else if (strstr(request->target, "/tables/t") && strcmp(request->method, "GET") == 0) answer_load(self, request, answer);
     else if (strstr(request->target, "/tables/t")) answer_commit(self, request, answer);
     else if (strstr(request->target, "/tables?pageToken=&")) test_answer_text(answer, 200, "", "{\"identifiers\":[{\"namespace\":[\"n\"],\"name\":\"a\"}],\"next-page-token\":\"x y\"}");
@@ -331,6 +357,60 @@ static void test_an_unchanged_table_is_not_sent_again(void **state)
     nl_arena_free(arena);
 }
 
+/* An announced lifetime of keys makes every change safe to send again. */
+static void test_several_tables_change_at_once(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    fake self = {.config = "{\"defaults\":{},\"overrides\":{},\"idempotency-key-lifetime\":\"PT30M\"}", .fates = ""};
+    test_server server;
+    test_server_start(&server, answer_any, &self);
+    nl_catalog *catalog = open_catalog(&server, NULL, 0);
+    const nl_table_metadata *base = first_metadata(arena), *updated;
+    const nl_property property = {NL_STR("k"), NL_STR("v")};
+    const nl_table_update update = {.kind = NL_UPDATE_SET_PROPERTIES, .properties = {&property, 1}};
+    assert_ok(nl_table_metadata_update(base, &update, 1, NULL, &updated));
+    const nl_str scope = NL_STR("n");
+    const nl_remote_table_change changes[] = {{{&scope, 1, NL_STR("t1")}, base, updated}, {{&scope, 1, NL_STR("t2")}, base, updated}};
+    assert_ok(nl_remote_commit_transaction(catalog, changes, 2));
+    assert_int_equal(self.transaction_count, 2);
+    assert_int_equal(strlen(self.keys[0]), 36);
+    assert_string_equal(self.keys[0], self.keys[1]);
+    assert_int_equal(self.keys[0][14], '7'); /* version 7 */
+    assert_non_null(strstr(self.last_transaction, "{\"table-changes\":[{\"identifier\":{\"namespace\":[\"n\"],\"name\":\"t1\"},\"requirements\":[{\"type\":\"assert-table-uuid\""));
+    assert_non_null(strstr(self.last_transaction, "\"name\":\"t2\""));
+    nl_table_metadata_release(base);
+    nl_table_metadata_release(updated);
+    nl_catalog_release(catalog);
+    test_server_stop(&server);
+    nl_arena_free(arena);
+}
+
+static void test_credentials_are_renewed_before_they_end(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    fake self = {.config = "{\"endpoints\":[\"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}\",\"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials\"]}",
+                 .metadata = first_metadata(arena), .fates = "", .expires_ms = nl_now_micros() / 1000 + 60000};
+    test_server server;
+    nl_iceberg_table *table;
+    bool exists;
+    test_server_start(&server, answer_any, &self);
+    nl_catalog *catalog = open_catalog(&server, NULL, 0);
+    const nl_str scope = NL_STR("n");
+    assert_ok(nl_catalog_load_table(catalog, &(nl_identifier){&scope, 1, NL_STR("t")}, &table));
+    assert_int_equal(self.credential_count, 0);
+    assert_ok(nl_fs_exists(table->fs, NL_STR("/nowhere/x"), &exists)); /* a minute is left: less than five */
+    assert_int_equal(self.credential_count, 1);
+    assert_ok(nl_fs_exists(table->fs, NL_STR("/nowhere/x"), &exists));
+    assert_int_equal(self.credential_count, 1);
+    nl_iceberg_table_release(table);
+    nl_catalog_release(catalog);
+    test_server_stop(&server);
+    nl_table_metadata_release(self.metadata);
+    nl_arena_free(arena);
+}
+
 static void test_what_cannot_be_opened_says_why(void **state)
 {
     (void)state;
@@ -382,6 +462,8 @@ int main(void)
         cmocka_unit_test(test_pages_are_asked_one_after_the_other),
         cmocka_unit_test(test_a_commit_whose_answer_is_lost_takes_effect_once),
         cmocka_unit_test(test_an_unchanged_table_is_not_sent_again),
+        cmocka_unit_test(test_several_tables_change_at_once),
+        cmocka_unit_test(test_credentials_are_renewed_before_they_end),
         cmocka_unit_test(test_what_cannot_be_opened_says_why),
         cmocka_unit_test(test_nessies_keys_are_mapped),
     };

@@ -3,6 +3,8 @@
  */
 #include "base/str.h"
 
+#include "base/arena.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,6 +271,21 @@ void nl_append_fill(nl_builder *builder, char c, size_t count)
     if (count == 0 || !reserve(builder, count)) return;
     memset(builder->data + builder->length, c, count);
     builder->length += count;
+    builder->data[builder->length] = '\0';
+}
+
+void nl_append_repeated(nl_builder *builder, nl_str text, size_t count)
+{
+    const size_t total = nl_size_mul(text.length, count);
+    if (total == 0 || !reserve(builder, total)) return;
+    char *start = builder->data + builder->length;
+    memcpy(start, text.data, text.length);
+    for (size_t filled = text.length; filled < total;) { /* what is there once more, until the end */
+        const size_t more = NL_MIN(filled, total - filled);
+        memcpy(start + filled, start, more);
+        filled += more;
+    }
+    builder->length += total;
     builder->data[builder->length] = '\0';
 }
 

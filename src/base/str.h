@@ -86,6 +86,7 @@ void nl_append(nl_builder *builder, nl_str text);
 void nl_append_c(nl_builder *builder, const char *text);
 void nl_append_char(nl_builder *builder, char c);
 void nl_append_fill(nl_builder *builder, char c, size_t count);
+void nl_append_repeated(nl_builder *builder, nl_str text, size_t count); /* refused before anything is copied */
 void nl_append_f(nl_builder *builder, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nl_append_int(nl_builder *builder, int64_t value);
 void nl_append_code_point(nl_builder *builder, uint32_t code_point);

@@ -86,16 +86,28 @@ static nl_status grow_buffer(nl_column_builder *builder, size_t used_bytes, size
     return NULL;
 }
 
-static nl_status grow(nl_column_builder *builder)
+static nl_status grow_to(nl_column_builder *builder, uint32_t capacity)
 {
-    if (builder->length > UINT32_MAX / 2)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A column of more than %u values in one piece.", UINT32_MAX / 2);
-    uint32_t capacity = NL_MAX(builder->capacity * 2, CAPACITY_MIN);
     size_t size = builder->value_size;
     if (size) NL_TRY(grow_buffer(builder, builder->length * size, capacity * size, &builder->values));
     if (builder->validity) NL_TRY(grow_buffer(builder, builder->capacity / 8, capacity / 8, &builder->validity));
     builder->capacity = capacity;
     return NULL;
+}
+
+static nl_status grow(nl_column_builder *builder)
+{
+    if (builder->length > UINT32_MAX / 2)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A column of more than %u values in one piece.", UINT32_MAX / 2);
+    return grow_to(builder, NL_MAX(builder->capacity * 2, CAPACITY_MIN));
+}
+
+nl_status nl_column_builder_reserve(nl_column_builder *builder, uint32_t more_rows)
+{
+    const uint64_t rows = (uint64_t)builder->length + more_rows;
+    if (rows <= builder->capacity) return NULL;
+    if (rows > UINT32_MAX - 64) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A column of more than %u values in one piece.", UINT32_MAX / 2);
+    return grow_to(builder, NL_MAX((uint32_t)((rows + 63) / 64 * 64), CAPACITY_MIN));
 }
 
 /* Makes room for one row. */

@@ -52,6 +52,8 @@ NL_MUST_USE nl_status nl_column_builder_str(nl_column_builder *builder, nl_str t
 NL_MUST_USE nl_status nl_column_builder_value(nl_column_builder *builder, const nl_value *value); /* any type */
 NL_MUST_USE nl_status nl_column_builder_row(nl_column_builder *builder, const nl_vector *source, uint32_t row); /* any type */
 /* Nested: append to the child builders, then end the row. ARRAY child 0; MAP children 0, 1; STRUCT child i. */
+/* Room for so many more rows at once: refused before they are made. Not for what STRUCTs and lists hold. */
+NL_MUST_USE nl_status nl_column_builder_reserve(nl_column_builder *builder, uint32_t more_rows);
 nl_column_builder *nl_column_builder_child(nl_column_builder *builder, uint32_t i);
 NL_MUST_USE nl_status nl_column_builder_end_list(nl_column_builder *builder, uint32_t element_count); /* the last n of the children */
 NL_MUST_USE nl_status nl_column_builder_end_struct(nl_column_builder *builder); /* every child has one row more */

@@ -87,6 +87,7 @@ static void prepare(nl_command *command)
         .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
         .zone = nl_session_zone(session),
         .now_micros = nl_now_micros(),
+        .cancel = nl_session_cancel_token(session),
         .current_catalog = nl_arena_str(command->arena, nl_session_current_catalog(session)),
         .current_namespace = joined_namespace(command->arena, session),
         .user = nl_session_user(session),

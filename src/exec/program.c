@@ -255,6 +255,18 @@ nl_status nl_program_filter(nl_program_state *state, nl_batch *batch)
     return filter_once(state->exact, batch);
 }
 
+/* A constant lives in a plan: what is larger, the query makes itself, out of its own budget. */
+enum { CONSTANT_BYTES_MAX = 256 << 20, CONSTANT_ELEMENTS_MAX = 1 << 20 };
+
+static nl_status check_elements(const nl_vector *vector)
+{
+    if (vector->encoding == NL_DICTIONARY) vector = &vector->dictionary->vector;
+    if (vector->length > CONSTANT_ELEMENTS_MAX)
+        return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)(vector->length * sizeof(nl_value))), NL_P_INT("receivedBytes", 0));
+    for (uint32_t i = 0; i < vector->child_count; i++) NL_TRY(check_elements(&vector->children[i]));
+    return NULL;
+}
+
 nl_status nl_expr_evaluate(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value)
 {
     if (expr->kind == NL_EXPR_LITERAL) {
@@ -266,14 +278,17 @@ nl_status nl_expr_evaluate(nl_arena *arena, const nl_expr *expr, const nl_eval_c
     nl_vector output = {0};
     nl_batch batch = {0};
     nl_status status = NULL;
+    nl_memory *memory = nl_memory_new(NULL, "constant", CONSTANT_BYTES_MAX);
     NL_GO(nl_program_compile(arena, &expr, 1, NULL, 0, &program));
-    NL_GO(nl_program_state_new(program, confs, NULL, text, 0, &state));
+    NL_GO(nl_program_state_new(program, confs, memory, text, 0, &state));
     NL_GO(nl_batch_init(&batch, 0, 1));
     NL_GO(nl_program_run(state, &batch, &output));
+    NL_GO(check_elements(&output));
     *value = nl_vector_value(&output, 0, arena);
 done:
     nl_vector_fini(&output);
     nl_batch_fini(&batch);
     nl_program_state_free(state);
+    nl_memory_release(memory);
     return status;
 }

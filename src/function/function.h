@@ -35,6 +35,7 @@ typedef struct nl_eval_confs {
     nl_str current_namespace;     /* "a.b" */
     nl_str user;
     nl_str version;               /* text of version()                                          */
+    const struct nl_cancel *cancel; /* asked by kernels that make large values; NULL: never cancelled */
     const void *session;          /* opaque: for the few functions that ask more                */
 } nl_eval_confs;
 

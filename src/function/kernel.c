@@ -1,6 +1,9 @@
 /* function/kernel.c - the loops and writers behind kernel.h. */
 #include "function/kernel.h"
 
+#include "base/limits.h"
+#include "base/pool.h"
+
 nl_status nl_output_init(nl_output *output, const nl_type *type, uint32_t length, nl_memory *memory, nl_vector *vector)
 {
     *output = (nl_output){.vector = vector, .memory = memory};
@@ -44,7 +47,23 @@ static void open_readers(nl_row_context *context, const nl_bound_function *funct
     context->eval = eval;
     for (uint32_t i = 0; i < function->argument_count && i < NL_COUNT(context->readers); i++)
         nl_reader_init(&context->readers[i], &args[i]);
-    nl_builder_init(&context->text, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&context->text, nl_eval_text_max(eval));
+}
+
+nl_status nl_eval_check(const nl_eval *eval)
+{
+    return nl_cancel_check(eval->confs->cancel);
+}
+
+enum { SMALL_TEXT_BYTES = 1 << 16 };
+
+nl_status nl_text_room(const nl_row_context *context, size_t text_bytes, size_t count)
+{
+    const size_t bytes = nl_size_add(context->text.length, nl_size_mul(text_bytes, count));
+    if (bytes <= SMALL_TEXT_BYTES) return NULL;
+    /* it is made in the scratch text and then copied into the column */
+    if (bytes <= NL_VALUE_BYTES_MAX && nl_memory_has_room(context->eval->memory, 2 * bytes)) return nl_eval_check(context->eval);
+    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)NL_MIN(bytes, (size_t)INT64_MAX)), NL_P_INT("receivedBytes", 0));
 }
 
 nl_status nl_text_kernel(NL_KERNEL_PARAMETERS, nl_text_row make_row)

@@ -204,6 +204,15 @@ NL_MUST_USE nl_status nl_output_builder(nl_output *output, uint32_t row, const n
         return NULL;                                                                                  \
     }
 
+/* OPERATION_CANCELED; for kernels whose single value may take long. */
+NL_MUST_USE nl_status nl_eval_check(const nl_eval *eval);
+
+/* How long a text may get: a value's limit, or the whole budget if that is less. */
+static inline size_t nl_eval_text_max(const nl_eval *eval)
+{
+    return NL_MIN((size_t)NL_VALUE_BYTES_MAX, nl_memory_limit(eval->memory));
+}
+
 /* What string kernels get per row: readers of up to six arguments, and a scratch text that is empty for each row. */
 typedef struct nl_row_context {
     const nl_bound_function *function;
@@ -215,6 +224,9 @@ typedef struct nl_row_context {
 /* Appends the result to context->text (the loop stores it), or sets *is_null. */
 typedef nl_status (*nl_text_row)(nl_row_context *context, uint32_t row, bool *is_null);
 NL_MUST_USE nl_status nl_text_kernel(NL_KERNEL_PARAMETERS, nl_text_row make_row);
+/* Refuses a text of `text_bytes` more, `count` times, before it is made: longer than a value may be, or than the budget
+ * has room for. */
+NL_MUST_USE nl_status nl_text_room(const nl_row_context *context, size_t text_bytes, size_t count);
 #define NL_TEXT_KERNEL(name, make_row)                                                             \
     static nl_status name(NL_KERNEL_PARAMETERS)                                                    \
     {                                                                                              \

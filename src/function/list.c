@@ -98,6 +98,11 @@ nl_status nl_element_set_has(nl_element_set *set, const nl_vector *vector, uint3
     return NULL;
 }
 
+nl_status nl_list_reserve(nl_list_call *call, uint64_t count)
+{
+    return nl_column_builder_reserve(nl_column_builder_child(call->builder, 0), (uint32_t)NL_MIN(count, (uint64_t)UINT32_MAX));
+}
+
 nl_status nl_list_call_set(nl_list_call *call, uint32_t value_count_max, nl_element_set **set)
 {
     if (call->set == NULL) NL_TRY(nl_element_set_new(call->eval->memory, &call->set));

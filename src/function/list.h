@@ -43,6 +43,11 @@ void nl_element_set_free(nl_element_set *set);
 NL_MUST_USE nl_status nl_element_set_begin(nl_element_set *set, uint32_t value_count_max); /* empties it */
 NL_MUST_USE nl_status nl_element_set_add(nl_element_set *set, const nl_vector *vector, uint32_t row, bool *is_new);
 NL_MUST_USE nl_status nl_element_set_has(nl_element_set *set, const nl_vector *vector, uint32_t row, bool *has);
+/* Java's arrays. */
+#define NL_LIST_ELEMENTS_MAX   2147483632ll
+#define NL_LIST_CHECK_ELEMENTS 65536 /* between two looks at the cancellation, in loops that make elements */
+/* Room for so many more elements of the list that is made: refused before the work. */
+NL_MUST_USE nl_status nl_list_reserve(nl_list_call *call, uint64_t count);
 NL_MUST_USE nl_status nl_list_call_set(nl_list_call *call, uint32_t value_count_max, nl_element_set **set);
 /* Raises DUPLICATED_MAP_KEY for keys[start … start+count) that are not distinct. */
 NL_MUST_USE nl_status nl_map_check_keys(nl_list_call *call, const nl_vector *keys, uint32_t start, uint32_t count);

@@ -72,7 +72,19 @@ static nl_status repeat_row(nl_list_call *call)
     if (nl_vector_is_null(&call->args[1], call->row)) return nl_column_builder_null(call->builder);
     int64_t count = nl_list_integer(call, 1);
     if (count < 0) count = 0;
-    for (int64_t i = 0; i < count; i++) NL_TRY(add_element(call, &call->args[0], call->row));
+    if (count > NL_LIST_ELEMENTS_MAX)
+        return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__PARAMETER, NL_P_INT("numberOfElements", count),
+                        NL_P_INT("maxRoundedArrayLength", NL_LIST_ELEMENTS_MAX), NL_P("functionName", "`array_repeat`"), NL_P("parameter", "`count`"));
+    NL_TRY(nl_list_reserve(call, (uint64_t)count));
+    if (call->args[0].type->physical == NL_PHYS_LIST) { /* and for what the lists hold */
+        nl_column_builder *lists = nl_column_builder_child(call->builder, 0);
+        const uint64_t total = (uint64_t)count * nl_list_of(&call->args[0], call->row).length;
+        NL_TRY(nl_column_builder_reserve(nl_column_builder_child(lists, 0), (uint32_t)NL_MIN(total, (uint64_t)UINT32_MAX)));
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (i % NL_LIST_CHECK_ELEMENTS == 0) NL_TRY(nl_eval_check(call->eval));
+        NL_TRY(add_element(call, &call->args[0], call->row));
+    }
     return nl_column_builder_end_list(call->builder, (uint32_t)count);
 }
 NL_LIST_KERNEL(repeat_kernel, repeat_row)
@@ -212,7 +224,7 @@ static nl_status join_row(nl_row_context *context, uint32_t row, bool *is_null)
     const nl_reader *texts = &context->readers[5]; /* of the elements: set by the kernel */
     nl_str delimiter = nl_reader_str(&context->readers[1], row);
     bool is_first = true;
-    for (uint32_t e = list.offset; e < list.offset + list.length; e++) {
+    for (uint32_t e = list.offset; e < list.offset + list.length && !nl_builder_failed(&context->text); e++) {
         bool is_missing = nl_reader_is_null(texts, e);
         if (is_missing && function->argument_count < 3) continue;
         if (!is_first) nl_append(&context->text, delimiter);
@@ -230,7 +242,7 @@ static nl_status join_kernel(NL_KERNEL_PARAMETERS)
     NL_TRY(nl_output_init(&context.output, function->result_type, length, eval->memory, out));
     for (uint32_t i = 0; i < function->argument_count; i++) nl_reader_init(&context.readers[i], &args[i]);
     nl_reader_init(&context.readers[5], nl_list_child(&args[0], 0));
-    nl_builder_init(&context.text, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&context.text, nl_eval_text_max(eval));
     for (uint32_t i = 0; i < selection.count && status == NULL; i++) {
         bool is_null = false;
         uint32_t row = nl_selection_row(selection, i);
@@ -263,15 +275,21 @@ static nl_status flatten_row(nl_list_call *call)
 {
     nl_list_view list = nl_list_of(&call->args[0], call->row);
     const nl_vector *inner = nl_list_child(&call->args[0], 0);
-    uint32_t total = 0;
-    for (uint32_t e = list.offset; e < list.offset + list.length; e++)
+    int64_t total = 0;
+    for (uint32_t e = list.offset; e < list.offset + list.length; e++) {
         if (nl_vector_is_null(inner, e)) return nl_column_builder_null(call->builder);
+        total += nl_list_of(inner, e).length;
+    }
+    if (total > NL_LIST_ELEMENTS_MAX)
+        return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__FUNCTION, NL_P_INT("numberOfElements", total),
+                        NL_P_INT("maxRoundedArrayLength", NL_LIST_ELEMENTS_MAX), NL_P("functionName", "`flatten`"));
+    NL_TRY(nl_list_reserve(call, (uint64_t)total));
     for (uint32_t e = list.offset; e < list.offset + list.length; e++) {
         nl_list_view part = nl_list_of(inner, e);
+        NL_TRY(nl_eval_check(call->eval));
         for (uint32_t i = part.offset; i < part.offset + part.length; i++) NL_TRY(add_element(call, nl_list_child(inner, 0), i));
-        total += part.length;
     }
-    return nl_column_builder_end_list(call->builder, total);
+    return nl_column_builder_end_list(call->builder, (uint32_t)total);
 }
 NL_LIST_KERNEL(flatten_kernel, flatten_row)
 
@@ -350,7 +368,7 @@ static const nl_function_row rows[] = {
      .doc = "The array with a value at its end.", .examples = {{"array_append(array('b', 'd'), 'e')", "[\"b\",\"d\",\"e\"]"}}},
     {.name = "array_prepend", SEEN, .signature = "(any, any) -> ?", .bind = nl_bind_array_change, .kernel = append_kernel, .since = "3.5.0",
      .doc = "The array with a value at its start.", .examples = {{"array_prepend(array('b', 'd'), 'a')", "[\"a\",\"b\",\"d\"]"}}},
-    {.name = "array_repeat", SEEN, .signature = "(any, any) -> ?", .bind = bind_repeat, .kernel = repeat_kernel, .since = "2.4.0",
+    {.name = "array_repeat", SEEN, .can_fail = true, .signature = "(any, any) -> ?", .bind = bind_repeat, .kernel = repeat_kernel, .since = "2.4.0",
      .doc = "An array of the value so many times.", .examples = {{"array_repeat('123', 2)", "[\"123\",\"123\"]"}}},
     {.name = "array_distinct", TOTAL, .signature = "(array<T>) -> array<T>", .bind = bind_orderable, .kernel = distinct_kernel, .since = "2.4.0",
      .doc = "The array with each value once.", .examples = {{"array_distinct(array(1, 2, 3, null, 3))", "[1,2,3,null]"}}},

@@ -6,13 +6,15 @@
 
 #include <stdlib.h>
 
-#define ELEMENTS_MAX 2147483632ll /* Java's arrays */
-
 /* --- array_insert --- */
 
-static nl_status append_nulls(nl_column_builder *elements, int64_t count)
+static nl_status append_nulls(nl_list_call *call, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++) NL_TRY(nl_column_builder_null(elements));
+    nl_column_builder *elements = nl_column_builder_child(call->builder, 0);
+    for (int64_t i = 0; i < count; i++) {
+        if (i % NL_LIST_CHECK_ELEMENTS == 0) NL_TRY(nl_eval_check(call->eval));
+        NL_TRY(nl_column_builder_null(elements));
+    }
     return NULL;
 }
 
@@ -33,14 +35,16 @@ static nl_status insert_row(nl_list_call *call)
     if (position == 0) return NL_RAISE(INVALID_INDEX_OF_ZERO);
     int64_t before = position > 0 ? position - 1 : (int64_t)list.length + position + 1; /* elements in front; negative: nulls behind the new one */
     int64_t count = NL_MAX((int64_t)list.length + 1, position > 0 ? position : -position);
-    if (count > ELEMENTS_MAX)
-        return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__FUNCTION, NL_P_INT("numberOfElements", count), NL_P_INT("maxRoundedArrayLength", ELEMENTS_MAX),
+    if (count > NL_LIST_ELEMENTS_MAX)
+        return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__FUNCTION, NL_P_INT("numberOfElements", count), NL_P_INT("maxRoundedArrayLength", NL_LIST_ELEMENTS_MAX),
                         NL_P("functionName", "`array_insert`"));
+    NL_TRY(nl_list_reserve(call, (uint64_t)count));
+    NL_TRY(nl_eval_check(call->eval));
     uint32_t head = before < 0 ? 0 : (uint32_t)NL_MIN(before, (int64_t)list.length);
     NL_TRY(append_range(call, list, 0, head));
-    if (before > (int64_t)list.length) NL_TRY(append_nulls(elements, before - list.length));
+    if (before > (int64_t)list.length) NL_TRY(append_nulls(call, before - list.length));
     NL_TRY(nl_column_builder_row(elements, &call->args[2], call->row));
-    if (before < 0) NL_TRY(append_nulls(elements, -before));
+    if (before < 0) NL_TRY(append_nulls(call, -before));
     NL_TRY(append_range(call, list, head, list.length));
     return nl_column_builder_end_list(call->builder, (uint32_t)count);
 }

@@ -459,8 +459,8 @@ static nl_status format_kernel(NL_KERNEL_PARAMETERS)
     nl_status status = NULL;
     NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
     nl_reader_init(&formats, &args[0]);
-    nl_builder_init(&f.text, NL_VALUE_BYTES_MAX);
-    nl_builder_init(&f.field, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&f.text, nl_eval_text_max(eval));
+    nl_builder_init(&f.field, nl_eval_text_max(eval));
     nl_str last = {NULL, 0};
     format_program varying = {0};
     NL_EACH_SELECTED(row)

@@ -47,6 +47,7 @@ typedef struct regex_call {
     nl_str own_pattern;
     nl_regex_match *match;
     nl_column_builder *builder; /* arrays of strings */
+    uint32_t find_count;
 } regex_call;
 
 typedef nl_status (*regex_row)(regex_call *call, nl_str text, uint32_t row, bool *is_null);
@@ -85,7 +86,7 @@ static nl_status run_regex(NL_KERNEL_PARAMETERS, regex_row make_row)
     bool is_text = function->result_type->id == NL_TYPE_STRING;
     for (uint32_t i = 0; i < function->argument_count && i < NL_COUNT(call.context.readers); i++)
         nl_reader_init(&call.context.readers[i], &args[i]);
-    nl_builder_init(&call.context.text, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&call.context.text, nl_eval_text_max(eval));
     if (is_array)
         NL_GO(nl_column_builder_new(function->result_type, eval->memory, &call.builder));
     else
@@ -126,8 +127,12 @@ static size_t next_start(const regex_call *call, nl_str text)
     return stop >= text.length ? text.length + 1 : nl_utf8_next(text, stop);
 }
 
+enum { FINDS_PER_CHECK = 4096 };
+
 static bool find(regex_call *call, nl_str text, size_t start, nl_status *status)
 {
+    if (++call->find_count % FINDS_PER_CHECK == 0) *status = nl_eval_check(call->context.eval);
+    if (*status || nl_builder_failed(&call->context.text)) return false;
     return start <= text.length && nl_regex_find(call->regex, call->match, text, start, status);
 }
 
@@ -230,7 +235,12 @@ static bool append_replacement(regex_call *call, nl_str text, nl_str with)
     bool is_set = false;
     for (size_t i = 0; i < with.length; i++) {
         char c = with.data[i];
-        if (c == '\\') {
+        size_t plain = i; /* what stands for itself, at once */
+        while (plain < with.length && with.data[plain] != '\\' && with.data[plain] != '$') plain++;
+        if (plain > i) {
+            nl_append(out, nl_str_slice(with, i, plain));
+            i = plain - 1;
+        } else if (c == '\\') {
             if (++i >= with.length) return false;
             nl_append_char(out, with.data[i]);
         } else if (c == '$' && i + 1 < with.length && with.data[i + 1] == '{') {
@@ -250,8 +260,6 @@ static bool append_replacement(regex_call *call, nl_str text, nl_str with)
                 i++;
             }
             nl_append(out, nl_regex_group(call->match, text, group, &is_set));
-        } else {
-            nl_append_char(out, c);
         }
     }
     return true;

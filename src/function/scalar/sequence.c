@@ -6,7 +6,6 @@
 #include "function/groups.h"
 #include "function/list.h"
 
-#define ELEMENTS_MAX     2147483632ll        /* Java's arrays */
 #define MICROS_PER_MONTH (28ll * NL_MICROS_PER_DAY) /* as Spark reckons with when it checks the bounds */
 
 typedef struct span {
@@ -28,12 +27,13 @@ static nl_status check_bounds(int64_t start, int64_t stop, int64_t step)
     return raise_bounds(start, stop, step);
 }
 
-static nl_status check_length(nl_int128 start, nl_int128 stop, nl_int128 step)
+/* Refuses a list too long, and asks for its memory. */
+static nl_status check_length(nl_list_call *call, nl_int128 start, nl_int128 stop, nl_int128 step)
 {
     nl_int128 count = step == 0 ? 1 : (stop - start) / step + 1;
-    if (count <= ELEMENTS_MAX) return NULL;
+    if (count <= NL_LIST_ELEMENTS_MAX) return nl_list_reserve(call, (uint64_t)count);
     return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__PARAMETER, NL_P_INT("numberOfElements", (int64_t)count),
-                    NL_P_INT("maxRoundedArrayLength", ELEMENTS_MAX), NL_P("functionName", "`sequence`"), NL_P("parameter", "`count`"));
+                    NL_P_INT("maxRoundedArrayLength", NL_LIST_ELEMENTS_MAX), NL_P("functionName", "`sequence`"), NL_P("parameter", "`count`"));
 }
 
 static nl_status append_numbers(nl_list_call *call, int64_t start, int64_t stop, int64_t step)
@@ -41,10 +41,10 @@ static nl_status append_numbers(nl_list_call *call, int64_t start, int64_t stop,
     nl_column_builder *elements = nl_column_builder_child(call->builder, 0);
     uint32_t count = 0;
     NL_TRY(check_bounds(start, stop, step));
-    NL_TRY(check_length(start, stop, step));
+    NL_TRY(check_length(call, start, stop, step));
     for (nl_int128 value = start; step >= 0 ? value <= stop : value >= stop; value += step) {
+        if (count++ % NL_LIST_CHECK_ELEMENTS == 0) NL_TRY(nl_eval_check(call->eval));
         NL_TRY(nl_column_builder_i64(elements, (int64_t)value));
-        count++;
         if (step == 0) break;
     }
     return nl_column_builder_end_list(call->builder, count);
@@ -69,10 +69,11 @@ static nl_status append_times(nl_list_call *call, const span *s)
     nl_column_builder *elements = nl_column_builder_child(call->builder, 0);
     uint32_t count = 0;
     NL_TRY(check_bounds(start, stop, step));
-    NL_TRY(check_length(start, stop, step));
+    NL_TRY(check_length(call, start, stop, step));
     for (int64_t value = start; step >= 0 ? value <= stop : value >= stop; value = local_step(s, start, count)) {
+        if (count % NL_LIST_CHECK_ELEMENTS == 0) NL_TRY(nl_eval_check(call->eval));
         NL_TRY(nl_column_builder_i64(elements, s->is_time ? value : nl_floor_div(value, NL_MICROS_PER_DAY)));
-        if (++count >= ELEMENTS_MAX || step == 0) break;
+        if (++count >= NL_LIST_ELEMENTS_MAX || step == 0) break;
     }
     return nl_column_builder_end_list(call->builder, count);
 }

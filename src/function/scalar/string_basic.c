@@ -144,9 +144,12 @@ static nl_status pad_row(nl_row_context *context, uint32_t row, bool *is_null)
     }
     bool is_left = context->function->row->name[0] == 'l';
     int64_t missing = length - present;
+    NL_TRY(nl_text_room(context, 1, (size_t)missing)); /* at least; then with the pad's bytes */
     if (!is_left) nl_append(&context->text, text);
     int64_t pad_count = (int64_t)(is_binary ? pad.length : nl_utf8_length(pad));
-    for (; missing >= pad_count && !nl_builder_failed(&context->text); missing -= pad_count) nl_append(&context->text, pad);
+    NL_TRY(nl_text_room(context, pad.length, (size_t)(missing / pad_count)));
+    nl_append_repeated(&context->text, pad, (size_t)(missing / pad_count));
+    missing %= pad_count;
     if (missing > 0) nl_append(&context->text, substring_of(context, pad, 1, missing));
     if (is_left) nl_append(&context->text, text);
     return NULL;

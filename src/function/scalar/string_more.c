@@ -10,8 +10,13 @@ static nl_status replace_row(nl_row_context *context, uint32_t row, bool *is_nul
     nl_str text = nl_reader_str(&context->readers[0], row);
     nl_str search = nl_reader_str(&context->readers[1], row);
     nl_str with = context->function->argument_count > 2 ? nl_reader_str(&context->readers[2], row) : (nl_str){NULL, 0};
+    if (with.length > search.length && search.length > 0) {
+        size_t found = 0;
+        for (size_t at = nl_str_find(text, search, 0); at != NL_NOT_FOUND; at = nl_str_find(text, search, at + search.length)) found++;
+        NL_TRY(nl_text_room(context, with.length - search.length, found));
+    }
     size_t start = 0;
-    while (search.length > 0) {
+    while (search.length > 0 && !nl_builder_failed(&context->text)) {
         size_t at = nl_str_find(text, search, start);
         if (at == NL_NOT_FOUND) break;
         nl_append(&context->text, nl_str_slice(text, start, at));
@@ -96,8 +101,10 @@ static nl_status repeat_row(nl_row_context *context, uint32_t row, bool *is_null
 {
     (void)is_null;
     nl_str text = nl_reader_str(&context->readers[0], row);
-    for (int32_t n = nl_reader_i32(&context->readers[1], row); n > 0 && text.length > 0 && !nl_builder_failed(&context->text); n--)
-        nl_append(&context->text, text);
+    const int32_t count = nl_reader_i32(&context->readers[1], row);
+    if (count <= 0) return NULL;
+    NL_TRY(nl_text_room(context, text.length, (size_t)count));
+    nl_append_repeated(&context->text, text, (size_t)count);
     return NULL;
 }
 NL_TEXT_KERNEL(repeat_kernel, repeat_row)
@@ -106,7 +113,9 @@ static nl_status space_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
     (void)is_null;
     int32_t count = nl_reader_i32(&context->readers[0], row);
-    nl_append_fill(&context->text, ' ', count > 0 ? (size_t)count : 0);
+    if (count <= 0) return NULL;
+    NL_TRY(nl_text_room(context, 1, (size_t)count));
+    nl_append_fill(&context->text, ' ', (size_t)count);
     return NULL;
 }
 NL_TEXT_KERNEL(space_kernel, space_row)
@@ -161,7 +170,7 @@ static nl_status concat_ws_kernel(NL_KERNEL_PARAMETERS)
     nl_status status = NULL;
     nl_reader separators;
     NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
-    nl_builder_init(&text, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&text, nl_eval_text_max(eval));
     nl_reader_init(&separators, &args[0]);
     for (uint32_t i = 0; i < selection.count && status == NULL; i++) {
         uint32_t row = nl_selection_row(selection, i);
@@ -349,7 +358,7 @@ static nl_status mask_kernel(NL_KERNEL_PARAMETERS)
     nl_status status = NULL;
     nl_reader in;
     NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
-    nl_builder_init(&text, NL_VALUE_BYTES_MAX);
+    nl_builder_init(&text, nl_eval_text_max(eval));
     nl_reader_init(&in, &args[0]);
     for (uint32_t i = 0; i < selection.count && status == NULL; i++) {
         uint32_t row = nl_selection_row(selection, i);

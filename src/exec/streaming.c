@@ -1,9 +1,8 @@
 /* exec/streaming.c - operators that pass batches on: filter, project, sample, generate, union. */
 #include "exec/engine.h"
+#include "function/scalar/random.h"
 
 #include <stdlib.h>
-
-#include "base/hash.h"
 
 #define SPARSE_FACTOR 4u /* a selection that keeps less than a quarter of the rows is compacted: kernels work on whole vectors */
 
@@ -91,8 +90,7 @@ nl_status nl_append_project(nl_pipeline *pipeline, const nl_logical *node)
 typedef struct sample_operator {
     nl_operator base;
     double lower, upper;
-    uint64_t seed;
-    uint64_t row_number; /* the pipeline is serial, so that a seed gives the same rows again */
+    nl_random random; /* the pipeline is serial, so that a seed gives the same rows again: Spark's, for one partition */
 } sample_operator;
 
 static nl_status sample_push(nl_operator *self, nl_worker *worker, nl_batch *batch)
@@ -104,8 +102,7 @@ static nl_status sample_push(nl_operator *self, nl_worker *worker, nl_batch *bat
     uint32_t *kept = (uint32_t *)(void *)rows->data;
     uint32_t count = 0;
     for (uint32_t i = 0; i < selection.count; i++) {
-        uint64_t bits = nl_hash_mix(nl_hash_u64(sample->seed + 0x9e3779b97f4a7c15ull), sample->row_number++) >> 11;
-        double number = (double)bits * 0x1p-53;
+        const double number = nl_random_double(&sample->random);
         kept[count] = nl_selection_row(selection, i);
         count += number >= sample->lower && number < sample->upper;
     }
@@ -124,7 +121,7 @@ nl_status nl_append_sample(nl_pipeline *pipeline, const nl_logical *node)
     nl_operator_init(&sample->base, &sample_ops, pipeline->exec, node, "");
     sample->lower = node->sample.lower;
     sample->upper = node->sample.upper;
-    sample->seed = (uint64_t)node->sample.seed;
+    nl_random_start(&sample->random, node->sample.seed);
     pipeline->is_serial = true;
     nl_pipeline_append(pipeline, &sample->base);
     return NULL;

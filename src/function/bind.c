@@ -117,11 +117,11 @@ nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first)
 {
     nl_builder types;
     nl_builder_init(&types, ERROR_TEXT_MAX);
-    nl_append_char(&types, '[');
+    nl_append_char(&types, '(');
     for (uint32_t i = first; i < bind->argument_count; i++)
-        nl_append_f(&types, "%s\"" NL_STR_FMT "\"", i > first ? ", " : "",
+        nl_append_f(&types, "%s\"" NL_STR_FMT "\"", i > first ? " or " : "",
                     NL_STR_ARG(nl_type_sql(bind->arena, bind->argument_types[i])));
-    nl_append_char(&types, ']');
+    nl_append_char(&types, ')');
     nl_status status = NL_RAISE(DATATYPE_MISMATCH__DATA_DIFF_TYPES,
                                 NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
                                 NL_P_STR("functionName", nl_quoted_name(bind)),

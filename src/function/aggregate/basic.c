@@ -3,6 +3,7 @@
  * Integers, intervals and decimals are summed in 128 bits, so an intermediate overflow that the total does not have is
  * no error, order and parallel parts do not matter, and rows can be taken out again (sliding frames).
  */
+#include "base/wide.h"
 #include "function/aggregate/state.h"
 #include "function/groups.h"
 
@@ -92,7 +93,7 @@ static nl_status bind_count(nl_bind *bind, nl_bound_function *bound)
 typedef struct exact_sum {
     nl_int128 sum;
     int64_t count;
-    bool has_overflow; /* left 128 bits */
+    int64_t carries; /* the total is sum + carries * 2^128 */
 } exact_sum;
 
 typedef struct real_sum {
@@ -109,9 +110,14 @@ typedef struct sum_state { /* of the bound function */
 NL_AGGREGATE_SIZE(exact, exact_sum)
 NL_AGGREGATE_SIZE(real, real_sum)
 
+static inline void add_total(exact_sum *state, nl_int128 value)
+{
+    if (NL_UNLIKELY(__builtin_add_overflow(state->sum, value, &state->sum))) state->carries += value < 0 ? -1 : 1;
+}
+
 static inline void exact_add(exact_sum *state, nl_int128 value)
 {
-    state->has_overflow |= __builtin_add_overflow(state->sum, value, &state->sum);
+    add_total(state, value);
     state->count++;
 }
 
@@ -138,7 +144,7 @@ static bool sum_flat(const nl_vector *arg, nl_selection selection, exact_sum *st
     if (arg->type->physical == NL_PHYS_I32) {
         int64_t sum = 0;
         for (uint32_t row = 0; row < selection.count; row++) sum += ((const int32_t *)arg->values)[row];
-        state->has_overflow |= __builtin_add_overflow(state->sum, sum, &state->sum);
+        add_total(state, sum);
     } else if (arg->type->physical == NL_PHYS_I64) {
         /* High and low halves apart, so that the loop adds in 64 bits: 2^32 rows of 2^32 each cannot overflow. */
         uint64_t low = 0;
@@ -148,7 +154,7 @@ static bool sum_flat(const nl_vector *arg, nl_selection selection, exact_sum *st
             low += (uint32_t)value;
             high += value >> 32;
         }
-        state->has_overflow |= __builtin_add_overflow(state->sum, (nl_int128)high * ((nl_int128)1 << 32) + low, &state->sum);
+        add_total(state, (nl_int128)high * ((nl_int128)1 << 32) + low);
     } else {
         return false;
     }
@@ -170,7 +176,7 @@ static void sum_selected(const nl_reader *in, bool is_narrow, nl_selection selec
         high += value >> 32;
         total.count++;
     }
-    total.has_overflow |= __builtin_add_overflow(total.sum, (nl_int128)high * ((nl_int128)1 << 32) + low, &total.sum);
+    add_total(&total, (nl_int128)high * ((nl_int128)1 << 32) + low);
     for (uint32_t i = 0; i < selection.count && !is_narrow; i++) {
         uint32_t row = nl_selection_row(selection, i);
         if (nl_reader_is_null(in, row)) continue;
@@ -206,28 +212,111 @@ static nl_status exact_retract(const nl_bound_function *function, nl_eval *eval,
     exact_sum gone = {0};
     NL_TRY(exact_update_one(function, eval, args, selection, &gone));
     exact_sum *sum = state;
-    sum->has_overflow |= gone.has_overflow | __builtin_sub_overflow(sum->sum, gone.sum, &sum->sum);
+    if (__builtin_sub_overflow(sum->sum, gone.sum, &sum->sum)) sum->carries += gone.sum < 0 ? 1 : -1;
+    sum->carries -= gone.carries;
     sum->count -= gone.count;
     return NULL;
 }
 
 static void exact_merge_state(exact_sum *into, const exact_sum *from)
 {
-    into->has_overflow |= from->has_overflow | __builtin_add_overflow(into->sum, from->sum, &into->sum);
+    add_total(into, from->sum);
+    into->carries += from->carries;
     into->count += from->count;
 }
 NL_POD_MERGE(exact, exact_sum, exact_merge_state)
 
-static nl_status raise_sum_overflow(const nl_type *type, const exact_sum *sum)
+/* ---- totals that do not fit ---- */
+
+enum { AVERAGE_SCALE = 39, TOTAL_TEXT_MAX = 160 }; /* Spark divides to so many places before it looks whether the type has them */
+
+/* The total without its sign; false: above what two parts of 38 digits make. Spark names the total only where the parts
+ * it is merged from had fitted. */
+static bool total_of(const exact_sum *sum, nl_wide *total, bool *is_negative)
 {
-    if (type->id == NL_TYPE_DECIMAL) {
-        char text[48] = "";
-        nl_str value = {text, 0};
-        if (!sum->has_overflow && nl_decimal_digits(sum->sum) <= 38) value.length = nl_decimal_format(sum->sum, type->scale, text);
-        return NL_RAISE(NUMERIC_VALUE_OUT_OF_RANGE__WITH_SUGGESTION, NL_P_STR("value", value),
-                        NL_P_INT("precision", type->precision), NL_P_INT("scale", type->scale),
-                        NL_P("config", "\"spark.sql.ansi.enabled\""));
+    *is_negative = sum->carries != 0 ? sum->carries < 0 : sum->sum < 0;
+    unsigned __int128 low = (unsigned __int128)sum->sum;
+    const nl_int128 high = (nl_int128)sum->carries + (sum->sum < 0 ? -1 : 0); /* of two's complement */
+    if (high != 0 && high != -1) return false;
+    if (*is_negative) low = -low;
+    unsigned __int128 limit = 2;
+    for (int i = 0; i < 38; i++) limit *= 10;
+    *total = nl_wide_from(low);
+    return (high == -1) == *is_negative && low <= limit - 2;
+}
+
+/* Digits of total / count with `places` more behind them, rounded half up; most significant first, at least places + 1. */
+static uint32_t quotient_digits(const nl_wide *total, uint64_t count, uint32_t places, char *digits)
+{
+    const nl_wide divisor = nl_wide_from(count), ten = nl_wide_from(10);
+    nl_wide quotient, rest, next, digit;
+    char reversed[NL_WIDE_LIMBS * 10];
+    uint32_t length = 0, whole = 0;
+    unsigned __int128 left = 0, low = 0;
+    nl_wide_divide(total, &divisor, &quotient, &rest);
+    (void)nl_wide_to_128(&rest, &left);
+    do {
+        nl_wide_divide(&quotient, &ten, &next, &digit);
+        (void)nl_wide_to_128(&digit, &low);
+        reversed[whole++] = (char)('0' + (int)low);
+        quotient = next;
+    } while (!nl_wide_is_zero(&quotient));
+    while (whole > 0) digits[length++] = reversed[--whole];
+    for (uint32_t i = 0; i < places; i++) {
+        left *= 10;
+        digits[length++] = (char)('0' + (int)(left / count));
+        left %= count;
     }
+    if (left * 2 < count) return length;
+    for (uint32_t i = length; i-- > 0;) {
+        if (digits[i]++ != '9') return length;
+        digits[i] = '0';
+    }
+    memmove(digits + 1, digits, length);
+    digits[0] = '1';
+    return length + 1;
+}
+
+/* total / count as plain text with `to` places, the total having `from` of them. */
+static nl_str total_text(const nl_wide *total, bool is_negative, uint64_t count, uint32_t from, uint32_t to, char *text)
+{
+    char digits[TOTAL_TEXT_MAX];
+    const uint32_t length = quotient_digits(total, count, to - from, digits);
+    uint32_t at = 0;
+    if (is_negative) text[at++] = '-';
+    for (uint32_t i = length; i <= to; i++) {
+        text[at++] = '0';
+        if (i == length && to > 0) text[at++] = '.';
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        if (i > 0 && length - i == to) text[at++] = '.';
+        text[at++] = digits[i];
+    }
+    return (nl_str){text, at};
+}
+
+static nl_status raise_decimal_overflow(const nl_bound_function *function, const exact_sum *sum)
+{
+    const nl_type *type = function->result_type;
+    const bool is_average = ((const sum_state *)function->state)->is_average;
+    char text[TOTAL_TEXT_MAX];
+    nl_wide total;
+    bool is_negative = false;
+    if (!total_of(sum, &total, &is_negative))
+        return NL_RAISE(ARITHMETIC_OVERFLOW, NL_P("message", "Overflow in sum of decimals"),
+                        NL_P("alternative", is_average ? " Use 'try_avg' to tolerate overflow and return NULL instead."
+                                                       : " Use 'try_sum' to tolerate overflow and return NULL instead."),
+                        NL_P("config", "\"spark.sql.ansi.enabled\""));
+    const uint32_t scale = function->argument_types[0]->scale;
+    const nl_str value = total_text(&total, is_negative, is_average ? (uint64_t)sum->count : 1, scale, is_average ? AVERAGE_SCALE : scale, text);
+    return NL_RAISE(NUMERIC_VALUE_OUT_OF_RANGE__WITH_SUGGESTION, NL_P_STR("value", value), NL_P_INT("precision", type->precision),
+                    NL_P_INT("scale", type->scale), NL_P("config", "\"spark.sql.ansi.enabled\""));
+}
+
+static nl_status raise_sum_overflow(const nl_bound_function *function, const exact_sum *sum)
+{
+    const nl_type *type = function->result_type;
+    if (type->id == NL_TYPE_DECIMAL) return raise_decimal_overflow(function, sum);
     if (type->id == NL_TYPE_INTERVAL_DT || type->id == NL_TYPE_INTERVAL_YM)
         return NL_RAISE(INTERVAL_ARITHMETIC_OVERFLOW__WITH_SUGGESTION, NL_P("functionName", "`try_add`"));
     return NL_RAISE(ARITHMETIC_OVERFLOW, NL_P("message", "long overflow"),
@@ -249,8 +338,8 @@ static nl_status exact_sum_result(const nl_bound_function *function, nl_eval *ev
     const exact_sum *sum = state;
     const nl_type *type = function->result_type;
     if (sum->count == 0) return nl_column_builder_null(builder);
-    bool fits = !sum->has_overflow && fits_type(type, sum->sum);
-    if (!fits && how->raises) return raise_sum_overflow(type, sum);
+    bool fits = sum->carries == 0 && fits_type(type, sum->sum);
+    if (!fits && how->raises) return raise_sum_overflow(function, sum);
     if (!fits && (how->is_try || type->id == NL_TYPE_DECIMAL)) return nl_column_builder_null(builder);
     if (type->id == NL_TYPE_DECIMAL) return nl_column_builder_i128(builder, sum->sum);
     return nl_column_builder_i64(builder, (int64_t)sum->sum);
@@ -275,9 +364,9 @@ static nl_status exact_average_result(const nl_bound_function *function, nl_eval
     if (type->id == NL_TYPE_DOUBLE) return nl_column_builder_f64(builder, (double)sum->sum / (double)sum->count);
     if (type->id != NL_TYPE_DECIMAL) return nl_column_builder_i64(builder, (int64_t)divide_half_up(sum->sum, sum->count));
     nl_int128 result = 0;
-    bool fits = !sum->has_overflow && nl_decimal_fits(sum->sum, 38) &&
+    bool fits = sum->carries == 0 && nl_decimal_fits(sum->sum, 38) &&
                 nl_decimal_divide(sum->sum, from->scale, sum->count, 0, type->precision, type->scale, &result);
-    if (!fits && how->raises) return raise_sum_overflow(type, sum);
+    if (!fits && how->raises) return raise_sum_overflow(function, sum);
     return fits ? nl_column_builder_i128(builder, result) : nl_column_builder_null(builder);
 }
 
@@ -329,7 +418,7 @@ NL_POD_OPS(real);
 static const nl_type *sum_type(const nl_type *type, bool is_average)
 {
     if (type->id == NL_TYPE_DECIMAL && is_average)
-        return nl_decimal_adjust(type->precision + 4, type->scale + 4);
+        return nl_type_decimal(NL_MIN(type->precision + 4, 38), NL_MIN(type->scale + 4, 38));
     if (type->id == NL_TYPE_DECIMAL) return nl_type_decimal(NL_MIN(type->precision + 10, 38), type->scale);
     if (type->id == NL_TYPE_INTERVAL_YM || type->id == NL_TYPE_INTERVAL_DT) return is_average ? nl_type_of(type->id) : type;
     if (nl_type_is_integral(type) && !is_average) return nl_type_bigint();

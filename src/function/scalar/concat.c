@@ -74,6 +74,9 @@ static nl_status bind_concat(nl_bind *bind, nl_bound_function *bound)
         has_array |= bind->argument_types[i]->id == NL_TYPE_ARRAY;
         all_binary &= bind->argument_types[i]->id == NL_TYPE_BINARY;
     }
+    /* Spark casts NULL to STRING before it finds that the others are arrays, and then refuses it. */
+    for (uint32_t i = 0; has_array && i < bind->argument_count; i++)
+        if (bind->argument_types[i]->id == NL_TYPE_NULL) bind->argument_types[i] = nl_type_string();
     const nl_type *type = all_binary ? nl_type_binary() : nl_type_string();
     if (has_array) {
         type = bind->argument_types[0];

@@ -1,4 +1,4 @@
-/* scalar/random.h - Spark's XORShiftRandom, seeded per partition (here: per worker). Private to function/scalar. */
+/* scalar/random.h - Spark's XORShiftRandom, seeded per partition (here: per worker). TABLESAMPLE takes its numbers from here, too. */
 #pragma once
 
 #include "function/groups.h"

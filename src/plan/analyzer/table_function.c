@@ -6,6 +6,10 @@ static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *expr = NULL;
     const nl_value *value = NULL;
+    if (argument->name.text.data) { /* Spark's range knows its arguments by place only */
+        static const char *const names[] = {"`start`", "`end`", "`step`", "`numSlices`"};
+        return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P("funcName", "`range`"), NL_P("paramName", names[NL_MIN(position, 3u)]), NL_P("paramType", "\"BIGINT\""));
+    }
     NL_TRY(nl_resolve_expr(scope, argument->value, &expr));
     const nl_expr *cast = NULL;
     NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));

@@ -44,7 +44,6 @@ static nl_status use(nl_athena *athena, nl_str catalog, nl_str database, nl_sess
     bool exists;
     if (!catalog.length) catalog = NL_STR(NL_ATHENA_CATALOG);
     NL_TRY(nl_athena_find_catalog(athena, catalog, arena, &warehouse, &exists));
-    if (!exists && nl_str_is_nocase(catalog, NL_ATHENA_CATALOG)) return NULL; /* nothing is in it yet */
     if (!exists) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "CATALOG_NOT_FOUND: Catalog '" NL_STR_FMT "' does not exist", NL_STR_ARG(catalog));
     const nl_str name = nl_str_is_nocase(catalog, NL_ATHENA_CATALOG) ? NL_STR("awsdatacatalog") : catalog;
     const nl_str scope = database.length ? database : NL_STR("default");

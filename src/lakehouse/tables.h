@@ -112,6 +112,8 @@ typedef struct nl_kept_metadata { /* counted both: nl_kept_metadata_release */
 void nl_kept_metadata_release(nl_kept_metadata *kept);
 /* s3:// on the store's own objects; file: paths on this machine. Borrowed. Fails: NILAS_UNSUPPORTED for other schemes. */
 NL_MUST_USE nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs);
+/* The same for files that metadata names: local ones below the warehouse only. Counted. */
+NL_MUST_USE nl_status nl_tables_warehouse_fs(nl_tables *tables, const nl_warehouse *warehouse, nl_str path, nl_fs **fs);
 /* Fails: NILAS_ILLEGAL_ARGUMENT for a local path outside the warehouse's own folder: clients name locations. */
 NL_MUST_USE nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *warehouse, nl_str location);
 NL_MUST_USE nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata_file, nl_kept_metadata *kept);

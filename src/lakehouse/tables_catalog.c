@@ -18,8 +18,8 @@ typedef struct tables_catalog {
 typedef struct tables_store {
     nl_table_store base;
     nl_tables *tables; /* borrowed */
-    nl_arena *arena;   /* owned: the identifier's texts */
-    int64_t warehouse_id;
+    nl_arena *arena;   /* owned: the texts */
+    nl_warehouse warehouse;
     nl_identifier identifier;
     nl_str warehouse_location; /* of a table about to be made in a table bucket; else empty */
 } tables_store;
@@ -49,7 +49,7 @@ static nl_status load_in(tables_store *self, nl_arena *arena, const nl_table_met
 {
     nl_table_entry entry;
     nl_kept_metadata kept;
-    NL_TRY(find_table(self->tables, self->warehouse_id, &self->identifier, arena, &entry));
+    NL_TRY(find_table(self->tables, self->warehouse.id, &self->identifier, arena, &entry));
     NL_TRY(nl_tables_read_metadata(self->tables, entry.metadata_location, &kept));
     *metadata = nl_table_metadata_retain(kept.metadata);
     nl_kept_metadata_release(&kept);
@@ -75,9 +75,12 @@ static nl_status store_swap(nl_table_store *store, const nl_table_metadata *base
                                       .expected = base ? base->metadata_file : (nl_str){0},
                                       .warehouse_location = base ? (nl_str){0} : self->warehouse_location,
                                       .uuid = base ? (nl_str){0} : nl_tables_storage_uuid(self->warehouse_location)};
-    NL_TRY(nl_tables_publish(self->tables, self->warehouse_id, &change, base, updated, &kept));
-    nl_error *error = nl_tables_fs(self->tables, kept.metadata->metadata_file, &fs);
-    if (!error) nl_delete_dropped_metadata_files(fs, base, kept.metadata);
+    NL_TRY(nl_tables_publish(self->tables, self->warehouse.id, &change, base, updated, &kept));
+    nl_error *error = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->metadata_file, &fs);
+    if (!error) {
+        nl_delete_dropped_metadata_files(fs, base, kept.metadata);
+        nl_fs_release(fs);
+    }
     nl_error_free(error);
     *committed = nl_table_metadata_retain(kept.metadata);
     nl_kept_metadata_release(&kept);
@@ -102,7 +105,7 @@ static nl_table_store *new_store(tables_catalog *catalog, const nl_identifier *i
     *made = (tables_store){.base = {&store_ops},
                            .tables = catalog->tables,
                            .arena = arena,
-                           .warehouse_id = catalog->warehouse.id,
+                           .warehouse = {.id = catalog->warehouse.id, .kind = catalog->warehouse.kind, .location = nl_arena_str(arena, catalog->warehouse.location)},
                            .identifier = {parts, identifier->namespace_count, nl_arena_str(arena, identifier->name)},
                            .warehouse_location = nl_arena_str(arena, warehouse_location)};
     return &made->base;
@@ -190,11 +193,13 @@ static nl_status open_table(tables_catalog *self, const nl_identifier *identifie
     nl_fs *fs;
     NL_TRY(find_table(self->tables, self->warehouse.id, identifier, arena, &entry));
     NL_TRY(nl_tables_read_metadata(self->tables, entry.metadata_location, &kept));
-    nl_status status = nl_tables_fs(self->tables, kept.metadata->location, &fs);
+    nl_status status = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->location, &fs);
     const nl_str text = nl_identifier_text(arena, identifier);
     const nl_str name = nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(self->base.name), NL_STR_ARG(text));
-    if (!status)
+    if (!status) {
         status = nl_iceberg_table_new(name, fs, new_store(self, identifier, (nl_str){0}), nl_table_metadata_retain(kept.metadata), self->base.memory, table);
+        nl_fs_release(fs);
+    }
     nl_kept_metadata_release(&kept);
     if (status) return status;
     (*table)->manifest_cache = self->base.manifest_cache;
@@ -221,7 +226,6 @@ static nl_status catalog_new_table(nl_catalog *catalog, const nl_identifier *ide
 {
     tables_catalog *self = self_of(catalog);
     nl_str storage = {0}, uuid;
-    nl_fs *chosen;
     if (self->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET) {
         nl_table_entry entry;
         bool exists;
@@ -233,8 +237,7 @@ static nl_status catalog_new_table(nl_catalog *catalog, const nl_identifier *ide
         NL_TRY(nl_tables_default_location(self->tables, &self->warehouse, identifier, arena, &location));
     }
     NL_TRY(nl_tables_check_location(self->tables, &self->warehouse, location));
-    NL_TRY(nl_tables_fs(self->tables, location, &chosen));
-    *fs = nl_fs_retain(chosen);
+    NL_TRY(nl_tables_warehouse_fs(self->tables, &self->warehouse, location, fs));
     *store = new_store(self, identifier, storage);
     *table_location = location;
     return NULL;
@@ -251,8 +254,11 @@ static nl_status drop_in(tables_catalog *self, const nl_identifier *identifier, 
     nl_status status = nl_tables_drop(self->tables, self->warehouse.id, identifier, false, (nl_str){0}, was_dropped);
     if (!status && is_purged && *was_dropped) {
         nl_fs *fs;
-        status = nl_tables_fs(self->tables, kept.metadata->location, &fs);
-        if (!status) status = nl_purge_table_files(fs, kept.metadata, self->base.memory);
+        status = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->location, &fs);
+        if (!status) {
+            status = nl_purge_table_files(fs, kept.metadata, self->base.memory);
+            nl_fs_release(fs);
+        }
     }
     nl_kept_metadata_release(&kept);
     return status;

@@ -8,6 +8,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "catalog/pointer.h"
+#include "lakehouse/rooted_fs.h"
 
 #define KEPT_BYTES_MAX (64ull << 20)
 
@@ -89,12 +90,13 @@ nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs)
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The location " NL_STR_FMT " is on no storage of this service; there are: s3, file.", NL_STR_ARG(path));
 }
 
-static nl_str local_path(nl_arena *arena, nl_str path)
+nl_status nl_tables_warehouse_fs(nl_tables *tables, const nl_warehouse *warehouse, nl_str path, nl_fs **fs)
 {
-    nl_str local = nl_path_local(arena, path);
-    while (local.length > 1 && local.data[local.length - 1] == '/')
-        local.length--;
-    return local;
+    nl_fs *found;
+    NL_TRY(nl_tables_fs(tables, path, &found));
+    if (found == tables->local_fs) return nl_fs_rooted_new(found, is_local(warehouse->location) ? warehouse->location : NL_STR(""), fs);
+    *fs = nl_fs_retain(found);
+    return NULL;
 }
 
 nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *warehouse, nl_str location)
@@ -105,16 +107,7 @@ nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *wareho
         if (warehouse->kind == NL_WAREHOUSE_TABLE_BUCKET || !nl_tables_storage_uuid(location).length) return NULL;
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location " NL_STR_FMT " belongs to a table bucket", NL_STR_ARG(location));
     }
-    nl_arena *arena = nl_arena_new(NULL);
-    const nl_str root = local_path(arena, warehouse->location);
-    const nl_str path = local_path(arena, location);
-    bool is_inside = is_local(warehouse->location) && path.length > root.length && nl_str_starts(path, root) &&
-                     (root.length == 1 || path.data[root.length] == '/');
-    nl_str rest = path, part;
-    while (nl_str_next_part(&rest, '/', &part))
-        is_inside = is_inside && !nl_str_is(part, "..");
-    nl_arena_free(arena);
-    if (is_inside) return NULL;
+    if (is_local(warehouse->location) && nl_path_is_below(location, warehouse->location)) return NULL;
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location " NL_STR_FMT " is not below the warehouse " NL_STR_FMT, NL_STR_ARG(location),
                          NL_STR_ARG(warehouse->location));
 }

@@ -292,6 +292,26 @@ def test_rename_register_drop():
     api.fails("POST", f"/namespaces/{scope}/register", register, 404, "NotFoundException")
 
 
+def test_metadata_that_names_files_elsewhere():
+    """A client may commit any path; nothing outside the warehouse is read or deleted for it."""
+    import os
+    import tempfile
+    api = Api(lake.url("rest") + "/v1/local")
+    scope, made = fresh(api)
+    path = f"/namespaces/{scope}/tables/t"
+    with tempfile.NamedTemporaryFile(suffix=".avro") as outside:
+        outside.write(b"precious")
+        outside.flush()
+        snap = snapshot(made["metadata"], **{"manifest-list": "file:" + outside.name})
+        committed = append(made["metadata"], snap)
+        committed["updates"].append({"action": "set-statistics", "statistics": {"snapshot-id": snap["snapshot-id"], "statistics-path": outside.name, "file-size-in-bytes": 8,
+                                                                                "file-footer-size-in-bytes": 4, "blob-metadata": []}})
+        api.ok("POST", path, committed)
+        api.fails("POST", path + "/plan", {}, 400, "IllegalArgumentException", "is not below the warehouse")
+        api("DELETE", path + "?purgeRequested=true")
+        check(os.path.exists(outside.name), f"a file outside the warehouse was deleted: {api.status} {api.json}")
+
+
 def test_metrics_credentials_tokens():
     api = Api(lake.url("rest") + "/v1")
     scope, made = fresh(api)

@@ -186,8 +186,11 @@ static void end_attempt(nl_rest_api_call *call, table_commit *commits, uint32_t 
         if (commit->next.metadata && error && nl_error_kind_of(error) != NL_KIND_UNKNOWN_STATE)
             nl_tables_remove_metadata(call->tables, commit->next.metadata->metadata_file);
         if (commit->next.metadata && !error) {
-            nl_error *problem = nl_tables_fs(call->tables, commit->next.metadata->location, &fs);
-            if (!problem) nl_delete_dropped_metadata_files(fs, commit->base.metadata, commit->next.metadata);
+            nl_error *problem = nl_tables_warehouse_fs(call->tables, &call->warehouse, commit->next.metadata->location, &fs);
+            if (!problem) {
+                nl_delete_dropped_metadata_files(fs, commit->base.metadata, commit->next.metadata);
+                nl_fs_release(fs);
+            }
             nl_error_free(problem);
         }
         nl_table_metadata_release(commit->updated);

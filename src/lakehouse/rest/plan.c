@@ -311,14 +311,17 @@ static nl_status plan_scan(nl_rest_api_call *call, const nl_table_metadata *meta
     nl_scan_plan *plan = NULL;
     nl_scan_planning planning = {.metadata = metadata, .memory = call->request->memory};
     NL_TRY(read_request(call, &request));
-    NL_TRY(nl_tables_fs(call->tables, metadata->location, &planning.fs));
+    NL_TRY(nl_tables_warehouse_fs(call->tables, &call->warehouse, metadata->location, &planning.fs));
     planning.snapshot = request.snapshot;
     planning.schema = request.schema;
     planning.predicate = request.predicate;
     planning.after_snapshot_id = request.after_snapshot_id;
-    NL_TRY(nl_scan_plan_new(&planning, &plan));
-    nl_status status = write_plan(call, &request, plan);
-    nl_scan_plan_release(plan);
+    nl_status status = nl_scan_plan_new(&planning, &plan);
+    if (!status) {
+        status = write_plan(call, &request, plan);
+        nl_scan_plan_release(plan);
+    }
+    nl_fs_release(planning.fs);
     return status;
 }
 

@@ -328,8 +328,10 @@ nl_status nl_rest_api_table_exists(nl_rest_api_call *call)
 static nl_status purge(nl_rest_api_call *call, const nl_kept_metadata *kept)
 {
     nl_fs *fs;
-    NL_TRY(nl_tables_fs(call->tables, kept->metadata->location, &fs));
-    return nl_purge_table_files(fs, kept->metadata, call->request->memory);
+    NL_TRY(nl_tables_warehouse_fs(call->tables, &call->warehouse, kept->metadata->location, &fs));
+    nl_status status = nl_purge_table_files(fs, kept->metadata, call->request->memory);
+    nl_fs_release(fs);
+    return status;
 }
 
 nl_status nl_rest_api_drop_table(nl_rest_api_call *call)

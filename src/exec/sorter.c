@@ -172,6 +172,7 @@ static nl_status set_headers(nl_sorter *sorter, nl_sort_run *run, const nl_sorte
         header->key = (const uint8_t *)copy;
     }
     run->count += count;
+    run->added_count += count;
     return NULL;
 }
 

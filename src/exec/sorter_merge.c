@@ -373,8 +373,8 @@ static bool keeps_own_rows(const nl_sorter *sorter)
     uint64_t total = 0;
     if (sorter->plan.parts != NL_SORT_OWN_ROWS) return false;
     for (uint32_t w = 0; w < sorter->exec->worker_count; w++)
-        total += sorter->runs[w].count;
-    return count_spilled(sorter) > 0 || total >= OWN_ROWS_MIN;
+        total += sorter->runs[w].added_count;
+    return total >= OWN_ROWS_MIN;
 }
 
 nl_status nl_sorter_prepare(nl_sorter *sorter)

@@ -11,6 +11,7 @@ typedef struct nl_sort_run { /* one worker's */
     nl_row_store store;
     nl_sort_entry *entries;
     uint64_t count, capacity;
+    uint64_t added_count;         /* rows so far, spilled ones too */
     uint64_t morsel, morsel_rows; /* rows of the present morsel so far */
     bool has_bound;
     nl_sort_entry bound;          /* top-N: the last wanted row; later ones with this key are behind it */

@@ -181,9 +181,25 @@ static void test_a_builder_refuses_impossible_sizes(void **state)
     nl_builder_fini(&builder);
 }
 
+static void test_repeated_text_is_whole_or_refused_at_once(void **state)
+{
+    (void)state;
+    nl_builder text;
+    nl_builder_init(&text, 100);
+    nl_append_c(&text, "x");
+    nl_append_repeated(&text, NL_STR("abc"), 7);
+    nl_append_repeated(&text, NL_STR("abc"), 0);
+    nl_append_repeated(&text, NL_STR(""), SIZE_MAX);
+    assert_true(nl_str_is(nl_builder_str(&text), "xabcabcabcabcabcabcabc"));
+    nl_append_repeated(&text, NL_STR("abc"), SIZE_MAX / 2); /* the product wraps */
+    assert_true(nl_builder_failed(&text));
+    nl_builder_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_repeated_text_is_whole_or_refused_at_once),
         cmocka_unit_test(test_comparing_goes_by_bytes_then_length),
         cmocka_unit_test(test_prefixes_and_suffixes),
         cmocka_unit_test(test_finding),

@@ -21,6 +21,8 @@ static const char *const versions[] = {
     " FOREIGN KEY (warehouse_id, namespace) REFERENCES namespaces (warehouse_id, name));"
     "CREATE TABLE documents (owner TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (owner, name)) WITHOUT ROWID;"
     "CREATE TABLE loose_buckets (bucket TEXT PRIMARY KEY, since_micros INTEGER NOT NULL) WITHOUT ROWID;",
+    "CREATE TABLE remembered (key TEXT PRIMARY KEY, request TEXT NOT NULL, status INTEGER NOT NULL, metadata_location TEXT, body TEXT, since_micros INTEGER NOT NULL);"
+    "CREATE INDEX remembered_since ON remembered (since_micros);",
 };
 
 nl_str nl_tables_new_token(nl_arena *arena)
@@ -365,5 +367,69 @@ nl_status nl_tables_get_document(nl_tables *tables, nl_str owner_uuid, nl_str na
     document_work work = {.owner = owner_uuid, .name = name, .arena = arena};
     NL_TRY(nl_state_read(tables->state, get_document, &work));
     *text = work.text;
+    return NULL;
+}
+
+/* ---- Remembered answers ---- */
+
+nl_status nl_tables_remember_in(nl_sqlite *database, const nl_remembered *answer, nl_str metadata_location)
+{
+    nl_sqlite_statement *forget, *insert;
+    const int64_t now = nl_now_micros();
+    NL_TRY(nl_sqlite_prepare(database, "DELETE FROM remembered WHERE since_micros < ?", &forget));
+    nl_sqlite_bind_int(forget, 1, now - NL_REMEMBERED_SECONDS * 1000000ll);
+    NL_TRY(nl_sqlite_finish(forget, NULL));
+    NL_TRY(nl_sqlite_prepare(database, "INSERT OR IGNORE INTO remembered (key, request, status, metadata_location, body, since_micros) VALUES (?, ?, ?, ?, ?, ?)", &insert));
+    nl_sqlite_bind_text(insert, 1, answer->key);
+    nl_sqlite_bind_text(insert, 2, answer->request);
+    nl_sqlite_bind_int(insert, 3, answer->status);
+    nl_sqlite_bind_text(insert, 4, metadata_location.length ? metadata_location : (nl_str){0});
+    nl_sqlite_bind_text(insert, 5, answer->body.length ? answer->body : (nl_str){0});
+    nl_sqlite_bind_int(insert, 6, now);
+    return nl_sqlite_finish(insert, NULL);
+}
+
+static nl_status remember(void *argument, nl_sqlite *database)
+{
+    const nl_remembered *answer = argument;
+    return nl_tables_remember_in(database, answer, answer->metadata_location);
+}
+
+nl_status nl_tables_remember(nl_tables *tables, const nl_remembered *answer)
+{
+    return nl_state_write(tables->state, remember, NL_UNCONST(answer));
+}
+
+typedef struct recall_work {
+    nl_str key;
+    nl_arena *arena;
+    nl_remembered answer;
+    bool exists;
+} recall_work;
+
+static nl_status recall(void *argument, nl_sqlite *database)
+{
+    recall_work *work = argument;
+    nl_sqlite_statement *select;
+    NL_TRY(nl_sqlite_prepare(database, "SELECT request, status, metadata_location, body FROM remembered WHERE key = ? AND since_micros >= ?", &select));
+    nl_sqlite_bind_text(select, 1, work->key);
+    nl_sqlite_bind_int(select, 2, nl_now_micros() - NL_REMEMBERED_SECONDS * 1000000ll);
+    NL_TRY(nl_sqlite_step(select, &work->exists));
+    if (work->exists)
+        work->answer = (nl_remembered){.key = work->key,
+                                       .request = nl_sqlite_text(select, 0, work->arena),
+                                       .status = (int32_t)nl_sqlite_int(select, 1),
+                                       .metadata_location = nl_sqlite_text(select, 2, work->arena),
+                                       .body = nl_sqlite_text(select, 3, work->arena)};
+    nl_sqlite_reset(select);
+    return nl_arena_check(work->arena);
+}
+
+nl_status nl_tables_recall(nl_tables *tables, nl_str key, nl_arena *arena, nl_remembered *answer, bool *exists)
+{
+    recall_work work = {.key = key, .arena = arena};
+    NL_TRY(nl_state_read(tables->state, recall, &work));
+    *exists = work.exists;
+    if (work.exists) *answer = work.answer;
     return NULL;
 }

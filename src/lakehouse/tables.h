@@ -53,6 +53,18 @@ NL_MUST_USE nl_status nl_tables_find_uuid(nl_tables *tables, nl_str uuid, nl_are
 /* Several pointers at once, all or nothing: the REST transaction, and every single commit. expected empty: creation
  * (SCHEMA_NOT_FOUND, TABLE_OR_VIEW_ALREADY_EXISTS), unless expected_token is there. A pointer that is not as expected:
  * NILAS_COMMIT_FAILED (RETRY) naming the table; nothing is changed. */
+typedef struct nl_remembered { /* an answer to a request that may come again: see the REST specification's Idempotency-Key */
+    nl_str key;
+    nl_str request;           /* a hash of what was asked under the key */
+    int32_t status;
+    nl_str metadata_location; /* of a table: the answer is its metadata; with a change: filled in */
+    nl_str body;              /* else */
+} nl_remembered;
+#define NL_REMEMBERED_SECONDS 1800
+/* Those older than NL_REMEMBERED_SECONDS are forgotten. The first answer under a key stays. */
+NL_MUST_USE nl_status nl_tables_remember(nl_tables *tables, const nl_remembered *answer);
+NL_MUST_USE nl_status nl_tables_recall(nl_tables *tables, nl_str key, nl_arena *arena, nl_remembered *answer, bool *exists);
+
 typedef struct nl_pointer_change {
     nl_identifier identifier;
     bool is_view;
@@ -60,6 +72,7 @@ typedef struct nl_pointer_change {
     nl_str expected_token;    /* S3 Tables: instead of `expected`; empty: not asked */
     nl_str warehouse_location; /* of a new one in a table bucket */
     nl_str uuid, next_token;  /* of a new one; after the change. Empty: made up */
+    const nl_remembered *remembered; /* kept in the same transaction; NULL: nothing */
 } nl_pointer_change;
 /* A bucket for a new table of a table bucket; *location "s3://<uuid>--table-s3". It goes after a day unless a commit with
  * it as warehouse_location makes the table (uuid: the same, see nl_tables_storage_uuid). */

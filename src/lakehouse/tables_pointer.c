@@ -184,8 +184,11 @@ static nl_status change_pointer(nl_sqlite *database, const pointer_work *work, c
 nl_status nl_pointer_work_run(void *argument, nl_sqlite *database)
 {
     const pointer_work *work = argument;
-    for (uint32_t i = 0; i < work->change_count; i++)
-        NL_TRY(change_pointer(database, work, &work->changes[i], work->scopes[i]));
+    for (uint32_t i = 0; i < work->change_count; i++) {
+        const nl_pointer_change *change = &work->changes[i];
+        NL_TRY(change_pointer(database, work, change, work->scopes[i]));
+        if (change->remembered) NL_TRY(nl_tables_remember_in(database, change->remembered, change->remembered->body.length ? (nl_str){0} : change->next));
+    }
     return nl_arena_check(work->arena);
 }
 

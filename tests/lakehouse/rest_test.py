@@ -292,6 +292,47 @@ def test_rename_register_drop():
     api.fails("POST", f"/namespaces/{scope}/register", register, 404, "NotFoundException")
 
 
+def test_requests_that_come_again():
+    """Under one Idempotency-Key a change happens once, and its answer comes again."""
+    api = Api(lake.url("rest") + "/v1")
+    equal(api.ok("GET", "/config")["idempotency-key-lifetime"], "PT30M")
+    namespace = "again_" + uuid.uuid4().hex[:8]
+
+    def key():
+        return {"Idempotency-Key": str(uuid.uuid4())}
+
+    def twice(method, path, body, status=200):
+        header = key()
+        first = api.ok(method, path, body, header, status)
+        equal(api.ok(method, path, body, header, status), first, f"{method} {path}")
+        if body is not None:
+            api.fails(method, path, {**body, "more": 1}, 422, "UnprocessableEntityException", headers=header)
+        return first
+
+    twice("POST", "/namespaces", {"namespace": [namespace]})
+    made = twice("POST", f"/namespaces/{namespace}/tables", {"name": "t", "schema": SCHEMA})
+    path = f"/namespaces/{namespace}/tables/t"
+    one = snapshot(made["metadata"])
+    committed = twice("POST", path, append(made["metadata"], one))
+    two = snapshot(committed["metadata"], one["snapshot-id"])
+    header = key()
+    api.ok("POST", path, append(committed["metadata"], two), header)
+    api.ok("POST", path, {"requirements": [], "updates": [{"action": "set-properties", "updates": {"later": "1"}}]})
+    again = api.ok("POST", path, append(committed["metadata"], two), header)
+    equal((again["metadata"]["current-snapshot-id"], "later" in again["metadata"]["properties"]), (two["snapshot-id"], False), "the answer of then")
+    equal(len(api.ok("GET", path)["metadata"]["snapshots"]), 2)
+    stale = append(made["metadata"], snapshot(made["metadata"]))
+    header = key()
+    api.fails("POST", path, stale, 409, "CommitFailedException", headers=header)
+    api.fails("POST", path, stale, 409, "CommitFailedException", headers=header)
+    change = {"identifier": {"namespace": [namespace], "name": "t"}, "requirements": [{"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": two["snapshot-id"]}],
+              "updates": [{"action": "add-snapshot", "snapshot": snapshot(again["metadata"], two["snapshot-id"])}]}
+    change["updates"].append({"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": change["updates"][0]["snapshot"]["snapshot-id"]})
+    twice("POST", "/transactions/commit", {"table-changes": [change]}, 204)
+    twice("DELETE", path, None, 204)
+    api.fails("DELETE", path, None, 400, "BadRequestException", headers={"Idempotency-Key": "x" * 65})
+
+
 def test_metadata_that_names_files_elsewhere():
     """A client may commit any path; nothing outside the warehouse is read or deleted for it."""
     import os

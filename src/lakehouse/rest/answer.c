@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "storage/sigv4.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -279,6 +280,76 @@ void nl_rest_api_write_page_token(nl_rest_api_call *call, nl_json_writer *json, 
     nl_builder_fini(&token);
 }
 
+/* ---- Requests that come again ----
+ *
+ * A client that got no answer sends the request once more under the same Idempotency-Key. Changes of pointers keep their
+ * answer in their own transaction; others right after it. Only successes are kept: a failure is found again by trying.
+ */
+
+#define KEY_LENGTH_MAX  64u
+#define KEPT_BODY_MAX   (64u << 10)
+
+const nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status)
+{
+    if (!call->answer.key.length) return NULL;
+    call->answer.status = status;
+    call->is_remembered = true;
+    return &call->answer;
+}
+
+static nl_status replay(nl_rest_api_call *call, const nl_rest_api_route *route, const nl_remembered *kept)
+{
+    if (!nl_str_equal(kept->request, call->answer.request))
+        return nl_rest_api_refuse(call, 422, "UnprocessableEntityException", "The Idempotency-Key was used for another request");
+    if (kept->status == 204) {
+        nl_rest_api_empty(call, 204);
+        return NULL;
+    }
+    if (!kept->metadata_location.length) {
+        nl_reply_text(call->request, call->reply, kept->status, "application/json", kept->body);
+        return NULL;
+    }
+    nl_kept_metadata table;
+    NL_TRY(nl_tables_read_metadata(call->tables, kept->metadata_location, &table));
+    nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &table, .is_commit = route->handle == nl_rest_api_commit_table});
+    nl_kept_metadata_release(&table);
+    return NULL;
+}
+
+static nl_status read_key(nl_rest_api_call *call, const nl_rest_api_route *route)
+{
+    const nl_str key = nl_request_header(call->request, "idempotency-key");
+    const bool is_change = (route->method[0] == 'P' || route->method[0] == 'D') && !route->is_global;
+    if (!key.data || !is_change) return NULL;
+    if (key.length == 0 || key.length > KEY_LENGTH_MAX) return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid Idempotency-Key: a UUID is expected");
+    uint8_t digests[64];
+    const nl_str head = nl_arena_f(call->arena, NL_STR_FMT " " NL_STR_FMT "?" NL_STR_FMT, NL_STR_ARG(call->request->method), NL_STR_ARG(call->request->path),
+                                   NL_STR_ARG(call->request->query));
+    nl_sha256((nl_bytes){(const uint8_t *)head.data, head.length}, digests);
+    nl_sha256(call->request->body, digests + 32);
+    call->answer = (nl_remembered){.key = key, .request = nl_hex(call->arena, digests, sizeof(digests))};
+    return NULL;
+}
+
+static nl_status handle(nl_rest_api_call *call, const nl_rest_api_route *route)
+{
+    nl_remembered kept;
+    bool exists = false;
+    NL_TRY(read_key(call, route));
+    if (!call->answer.key.length) return route->handle(call);
+    NL_TRY(nl_tables_recall(call->tables, call->answer.key, call->arena, &kept, &exists));
+    if (exists) return replay(call, route, &kept);
+    NL_TRY(route->handle(call));
+    const nl_builder *body = call->reply->body;
+    if (call->is_remembered || (body && body->length > KEPT_BODY_MAX)) return NULL;
+    call->answer.status = call->reply->status;
+    if (body) call->answer.body = nl_builder_str(body);
+    nl_error *error = nl_tables_remember(call->tables, &call->answer); /* what was asked is done whether or not this is */
+    if (error) nl_log(NL_LOG_WARN, "rest: an answer could not be kept: %s", nl_error_message(error));
+    nl_error_free(error);
+    return NULL;
+}
+
 /* ---- The whole ---- */
 
 static nl_status read_body(nl_rest_api_call *call, const nl_rest_api_route *route)
@@ -310,7 +381,7 @@ static nl_status run(nl_rest_api_call *call)
     if (route->is_plain && call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET)
         return nl_rest_api_refuse(call, 406, "UnsupportedOperationException", "A table bucket does not serve %s %s", route->method, route->path);
     NL_TRY(read_body(call, route));
-    return route->handle(call);
+    return handle(call, route);
 }
 
 void nl_rest_api_answer(nl_rest_api *rest, nl_request *request, nl_reply *reply)

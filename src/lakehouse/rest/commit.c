@@ -138,14 +138,15 @@ static nl_status prepare(nl_rest_api_call *call, table_commit *commit)
     return NULL;
 }
 
-static nl_pointer_change change_of(const table_commit *commit)
+static nl_pointer_change change_of(nl_rest_api_call *call, const table_commit *commit, int32_t status)
 {
     const bool exists = commit->exists;
     return (nl_pointer_change){.identifier = commit->identifier,
                                .expected = exists ? commit->entry.metadata_location : (nl_str){0},
                                .next = commit->next.metadata ? commit->next.metadata->metadata_file : (nl_str){0},
                                .warehouse_location = exists ? (nl_str){0} : commit->storage,
-                               .uuid = exists ? (nl_str){0} : nl_tables_storage_uuid(commit->storage)};
+                               .uuid = exists ? (nl_str){0} : nl_tables_storage_uuid(commit->storage),
+                               .remembered = nl_rest_api_remembered(call, status)};
 }
 
 /* Several tables: every file first, then all pointers in one transaction. */
@@ -157,18 +158,18 @@ static nl_status swap_all(nl_rest_api_call *call, table_commit *commits, uint32_
         table_commit *commit = &commits[i];
         if (!commit->updated) continue;
         NL_TRY(nl_tables_write_metadata(call->tables, commit->base.metadata, commit->updated, &commit->next));
-        changes[change_count++] = change_of(commit);
+        changes[change_count++] = change_of(call, commit, 204);
     }
     NL_CRASH_POINT("rest.metadata-written");
     if (change_count) NL_TRY(nl_tables_commit(call->tables, call->warehouse.id, changes, change_count));
     return NULL;
 }
 
-static nl_status swap(nl_rest_api_call *call, table_commit *commits, uint32_t count)
+static nl_status swap(nl_rest_api_call *call, table_commit *commits, uint32_t count, int32_t status)
 {
     if (count == 1 && !commits->updated) return NULL;
     if (count == 1) {
-        const nl_pointer_change change = change_of(commits);
+        const nl_pointer_change change = change_of(call, commits, status);
         NL_TRY(nl_tables_publish(call->tables, call->warehouse.id, &change, commits->base.metadata, commits->updated, &commits->next));
     } else {
         NL_TRY(swap_all(call, commits, count));
@@ -208,7 +209,7 @@ static bool is_lost_race(nl_rest_api_call *call, nl_error *error, bool was_swapp
     return was_swapping && !call->error_status && (condition == NL_COND_NILAS_COMMIT_FAILED || condition == NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS);
 }
 
-static nl_status commit_all(nl_rest_api_call *call, table_commit *commits, uint32_t count)
+static nl_status commit_all(nl_rest_api_call *call, table_commit *commits, uint32_t count, int32_t success_status)
 {
     nl_status status = NULL;
     for (uint32_t attempt = 1;; attempt++) {
@@ -217,7 +218,7 @@ static nl_status commit_all(nl_rest_api_call *call, table_commit *commits, uint3
             status = prepare(call, &commits[i]);
         if (!status) {
             was_swapping = true;
-            status = swap(call, commits, count);
+            status = swap(call, commits, count, success_status);
         }
         end_attempt(call, commits, count, status);
         if (!status || attempt == ATTEMPTS_MAX || !is_lost_race(call, status, was_swapping)) return status;
@@ -248,7 +249,7 @@ nl_status nl_rest_api_commit_table(nl_rest_api_call *call)
     }
     NL_TRY(read_commit(call, call->body, &commit));
     if (is_creation(&commit)) NL_TRY(nl_rest_api_check_names(call, &commit.identifier));
-    NL_TRY(commit_all(call, &commit, 1));
+    NL_TRY(commit_all(call, &commit, 1, 200));
     const nl_kept_metadata *kept = commit.next.metadata ? &commit.next : &commit.base;
     nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = kept, .is_commit = true});
     nl_kept_metadata_release(&commit.base);
@@ -273,7 +274,7 @@ nl_status nl_rest_api_commit_transaction(nl_rest_api_call *call)
             if (same_identifier(&commits[k].identifier, &commits[i].identifier))
                 return nl_rest_api_refuse(call, 400, "BadRequestException", "A table is in the transaction twice: " NL_STR_FMT, NL_STR_ARG(commits[i].identifier.name));
     }
-    NL_TRY(commit_all(call, commits, (uint32_t)count));
+    NL_TRY(commit_all(call, commits, (uint32_t)count, 204));
     for (size_t i = 0; i < count; i++) {
         nl_kept_metadata_release(&commits[i].base);
         nl_kept_metadata_release(&commits[i].next);

@@ -68,6 +68,8 @@ nl_status nl_rest_api_get_config(nl_rest_api_call *call)
         nl_json_write_text(&json, encoded(call->arena, is_bucket ? warehouse.arn : warehouse.name));
     }
     nl_json_end(&json, '}');
+    nl_json_key(&json, "idempotency-key-lifetime");
+    nl_json_write_text(&json, nl_arena_f(call->arena, "PT%dM", NL_REMEMBERED_SECONDS / 60));
     write_endpoints(&json, is_bucket, call->arena);
     nl_rest_api_end(call, &json, 200);
     return NULL;

@@ -25,6 +25,8 @@ typedef struct nl_rest_api_call {
     nl_identifier identifier; /* namespace, and name of the path's table or view */
     nl_str plan_id;
     const json_t *body;       /* NULL: none */
+    nl_remembered answer;     /* key empty: the client sent no Idempotency-Key */
+    bool is_remembered;       /* in the transaction of the change itself */
     /* What nl_rest_api_refuse was told; error_status 0: nothing. */
     int32_t error_status;
     const char *error_type;
@@ -45,6 +47,9 @@ extern const nl_rest_api_route nl_rest_api_routes[];
 extern const uint32_t nl_rest_api_route_count;
 /* Fills the path's parts of the call. *route NULL: there is none; *is_wrong_method: the path is one of another method. */
 NL_MUST_USE nl_status nl_rest_api_find_route(nl_rest_api_call *call, const nl_rest_api_route **route, bool *is_wrong_method);
+
+/* What a change of a pointer keeps for a client that asks again; NULL: nothing. status: of the answer. */
+const nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status);
 
 /* Fails the request with this status and exception; the message is the text. */
 NL_MUST_USE nl_status nl_rest_api_refuse(nl_rest_api_call *call, int32_t status, const char *type, const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -240,7 +240,8 @@ static nl_status choose_location(nl_rest_api_call *call, table_creation *table)
 
 static nl_status publish(nl_rest_api_call *call, const table_creation *table, const nl_table_metadata *made, nl_kept_metadata *kept)
 {
-    const nl_pointer_change change = {.identifier = table->identifier, .warehouse_location = table->storage, .uuid = table->uuid};
+    const nl_pointer_change change = {.identifier = table->identifier, .warehouse_location = table->storage, .uuid = table->uuid,
+                                      .remembered = nl_rest_api_remembered(call, 200)};
     return nl_tables_publish(call->tables, call->warehouse.id, &change, NULL, made, kept);
 }
 

@@ -82,7 +82,7 @@ void nl_object_reader_free(nl_object_reader *reader); /* NULL is fine */
 /* Conditions of a write, asked of what is there at the moment of the write. Empty: not asked. */
 typedef struct nl_write_conditions {
     nl_str if_match;      /* an ETag, quoted or not, or "*" */
-    nl_str if_none_match; /* "*" */
+    nl_str if_none_match; /* the same */
 } nl_write_conditions;
 
 typedef struct nl_store_put {
@@ -116,7 +116,10 @@ typedef struct nl_store_deleted {
 typedef struct nl_store_delete {
     nl_str key;
     nl_str version;  /* empty: the current one, by a marker where the bucket has versions */
-    nl_str if_match; /* empty: not asked */
+    nl_str if_match; /* empty: not asked; what is not there is deleted already */
+    bool asks_time, asks_size;
+    int64_t if_modified_micros; /* compared in whole seconds */
+    uint64_t if_size_bytes;
     nl_store_deleted done;
 } nl_store_delete;
 /* All in one transaction; each has its own outcome in done. NoSuchBucket. */

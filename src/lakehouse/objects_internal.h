@@ -61,6 +61,7 @@ void nl_row_object(nl_sqlite_statement *row, nl_arena *arena, nl_object *object)
 NL_MUST_USE nl_status nl_row_remove_parts(nl_sqlite *database, int64_t data, uint32_t number, nl_garbage **garbage);
 NL_MUST_USE nl_status nl_row_remove_version(nl_sqlite *database, int64_t bucket, const nl_object *object, nl_garbage **garbage);
 void nl_garbage_free(nl_garbage *garbage);
+bool nl_etag_matches(nl_str wanted, nl_str etag); /* "*" or quoted or not */
 NL_MUST_USE nl_status nl_row_check_conditions(nl_sqlite *database, const nl_bucket *bucket, nl_str key, const nl_write_conditions *conditions, nl_arena *arena);
 /* Inserts the object row of a put whose `made` has data, size and etag; removes what it replaces. */
 NL_MUST_USE nl_status nl_row_insert(nl_objects *objects, nl_sqlite *database, const nl_bucket *bucket, nl_store_put *put, bool is_marker, nl_garbage **garbage);

@@ -167,6 +167,11 @@ static nl_str without_quotes(nl_str etag)
     return etag;
 }
 
+bool nl_etag_matches(nl_str wanted, nl_str etag)
+{
+    return nl_str_is(wanted, "*") || nl_str_equal(without_quotes(wanted), etag);
+}
+
 nl_status nl_row_check_conditions(nl_sqlite *database, const nl_bucket *bucket, nl_str key, const nl_write_conditions *conditions, nl_arena *arena)
 {
     if (!conditions->if_match.length && !conditions->if_none_match.length) return NULL;
@@ -175,8 +180,9 @@ nl_status nl_row_check_conditions(nl_sqlite *database, const nl_bucket *bucket, 
     NL_TRY(nl_row_find(database, bucket, key, (nl_str){0}, arena, &now, &exists));
     exists = exists && !now.is_marker;
     if (conditions->if_match.length && !exists) return NL_STORE_RAISE("NoSuchKey", "The specified key does not exist.");
-    const bool matches = !conditions->if_match.length || nl_str_is(conditions->if_match, "*") || nl_str_equal(without_quotes(conditions->if_match), now.etag);
-    if (!matches || (conditions->if_none_match.length && exists))
+    const bool is_match = !conditions->if_match.length || nl_etag_matches(conditions->if_match, now.etag);
+    const bool is_none_match = !conditions->if_none_match.length || !exists || !nl_etag_matches(conditions->if_none_match, now.etag);
+    if (!is_match || !is_none_match)
         return NL_STORE_RAISE("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
     return NULL;
 }

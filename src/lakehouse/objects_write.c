@@ -1,6 +1,7 @@
 /* lakehouse/objects_write.c - putting, copying, deleting and tagging objects: each one transaction. */
 #include <stdlib.h>
 
+#include "base/calendar.h"
 #include "base/crash.h"
 #include "base/limits.h"
 #include "lakehouse/objects_internal.h"
@@ -124,14 +125,22 @@ static nl_status put_marker(delete_work *work, nl_sqlite *database, const nl_buc
     return NULL;
 }
 
+static bool delete_holds(const nl_store_delete *one, const nl_object *now)
+{
+    if (one->if_match.length && (now->is_marker ? !nl_str_is(one->if_match, "*") : !nl_etag_matches(one->if_match, now->etag))) return false;
+    if (one->asks_size && (now->is_marker || now->size_bytes != one->if_size_bytes)) return false;
+    return !one->asks_time || nl_floor_div(now->modified_micros, NL_MICROS_PER_SECOND) == nl_floor_div(one->if_modified_micros, NL_MICROS_PER_SECOND);
+}
+
 static nl_status delete_one(delete_work *work, nl_sqlite *database, const nl_bucket *bucket, nl_store_delete *one)
 {
     nl_object now = {0};
     NL_TRY(nl_row_find(database, bucket, one->key, one->version, work->arena, &now, &one->done.was_there));
-    if (one->if_match.length) {
-        const nl_write_conditions conditions = {.if_match = one->if_match};
-        one->done.failure = nl_row_check_conditions(database, bucket, one->key, &conditions, work->arena);
-        if (one->done.failure) return NULL;
+    const bool has_conditions = one->if_match.length || one->asks_time || one->asks_size;
+    if (has_conditions && !one->done.was_there) return NULL;
+    if (has_conditions && !delete_holds(one, &now)) {
+        one->done.failure = NL_STORE_RAISE("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+        return NULL;
     }
     if (!one->version.length && bucket->versioning != NL_VERSIONING_OFF) return put_marker(work, database, bucket, one);
     if (one->version.length) one->done.version = one->version;

@@ -131,7 +131,7 @@ nl_status nl_s3_copy_object(nl_s3_call *call, nl_reply *reply)
     nl_s3_element(xml, "ETag", nl_s3_quoted(call->arena, source.etag));
     nl_s3_checksum_elements(xml, copy.target.checksum, true);
     nl_s3_reply_xml(call, reply, xml, "CopyObjectResult");
-    nl_s3_reply_version(call, reply, &copy.target.made);
+    nl_s3_reply_made(call, reply, &copy.target.made);
     if (source.is_versioned) nl_s3_reply(call, reply, "x-amz-copy-source-version-id", source.version);
     return NULL;
 }

@@ -1,4 +1,5 @@
 /* lakehouse/s3/delete.c - DeleteObject, DeleteObjects, and tags of objects. */
+#include "base/number.h"
 #include "lakehouse/s3/s3.h"
 #include "storage/http.h"
 #include "storage/xml.h"
@@ -6,11 +7,24 @@
 #define DELETES_MAX     1000u
 #define OBJECT_TAGS_MAX 10u
 
+static nl_status read_delete_conditions(nl_store_delete *one, nl_str time, nl_str size)
+{
+    int64_t bytes = 0;
+    one->asks_time = time.length > 0;
+    one->asks_size = size.length > 0;
+    if (one->asks_time && !nl_s3_parse_http_time(time, &one->if_modified_micros) && !nl_cast_timestamp(time, nl_timezone_utc(), &one->if_modified_micros))
+        return NL_STORE_RAISE("InvalidArgument", "The time of the condition cannot be read.");
+    if (one->asks_size && (!nl_parse_int64(size, &bytes) || bytes < 0)) return NL_STORE_RAISE("InvalidArgument", "The size of the condition is not a number.");
+    one->if_size_bytes = (uint64_t)bytes;
+    return NULL;
+}
+
 nl_status nl_s3_delete_object(nl_s3_call *call, nl_reply *reply)
 {
     nl_str version = nl_s3_parameter(call, "versionId");
     if (version.data && !version.length) return NL_STORE_RAISE("InvalidArgument", "Version id cannot be the empty string");
     nl_store_delete one = {.key = call->key, .version = version, .if_match = nl_s3_header(call, "If-Match")};
+    NL_TRY(read_delete_conditions(&one, nl_s3_header(call, "x-amz-if-match-last-modified-time"), nl_s3_header(call, "x-amz-if-match-size")));
     NL_TRY(nl_store_delete_many(call->objects, call->bucket, &one, 1, call->arena));
     if (one.done.failure) return one.done.failure;
     nl_s3_reply(call, reply, "x-amz-version-id", one.done.version);
@@ -37,6 +51,7 @@ static nl_status read_deletes(nl_s3_call *call, nl_store_delete **deletes, uint3
         one->key = nl_xml_text(object, "Key");
         one->version = nl_str_trim(nl_xml_text(object, "VersionId"));
         one->if_match = nl_xml_text(object, "ETag");
+        NL_TRY(read_delete_conditions(one, nl_str_trim(nl_xml_text(object, "LastModifiedTime")), nl_str_trim(nl_xml_text(object, "Size"))));
         if (!one->key.length) return malformed();
     }
     *is_quiet = nl_str_is_nocase(nl_str_trim(nl_xml_text(root, "Quiet")), "true");

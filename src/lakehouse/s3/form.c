@@ -299,7 +299,7 @@ static nl_status reply_stored(nl_s3_call *call, nl_reply *reply, const nl_object
     if (!nl_parse_int64(field(call->form, "success_action_status"), &status) || (status != 200 && status != 201)) status = 204;
     nl_s3_reply(call, reply, "ETag", nl_s3_quoted(call->arena, made->etag));
     nl_s3_reply(call, reply, "Location", redirect.length ? redirect : location);
-    nl_s3_reply_version(call, reply, made);
+    nl_s3_reply_made(call, reply, made);
     reply->status = redirect.length ? 303 : (int32_t)status;
     if (status != 201 || redirect.length) return NULL;
     nl_builder *xml = nl_s3_xml(call, "PostResponse");

@@ -105,6 +105,7 @@ static nl_status choose_range(nl_s3_call *call, nl_reply *reply, const nl_object
         if (count == 1 && parts[0].number == wanted) {
             range->start = parts[0].start;
             range->length = parts[0].size_bytes;
+            range->checksum = parts[0].checksum;
             return NULL;
         }
     } else if (wanted == 1) {
@@ -144,6 +145,16 @@ static void reply_validators(nl_s3_call *call, nl_reply *reply, const nl_object 
     nl_s3_reply_version(call, reply, object);
 }
 
+/* The part's own, and the type of the object's. */
+static void reply_part_checksum(nl_s3_call *call, nl_reply *reply, const nl_object *object, nl_str checksum)
+{
+    const nl_s3_checksum_kind *kind, *whole;
+    nl_str type, value, ignored;
+    if (!nl_s3_split_checksum(checksum, &kind, &type, &value)) return;
+    nl_s3_reply(call, reply, kind->header, value);
+    if (nl_s3_split_checksum(object->checksum, &whole, &type, &ignored)) nl_s3_reply(call, reply, "x-amz-checksum-type", type);
+}
+
 static void reply_object(nl_s3_call *call, nl_reply *reply, const nl_object *object, const nl_s3_range *range)
 {
     reply_validators(call, reply, object);
@@ -160,8 +171,9 @@ static void reply_object(nl_s3_call *call, nl_reply *reply, const nl_object *obj
                                                              (unsigned long long)(range->start + range->length - 1), (unsigned long long)object->size_bytes));
     }
     /* A checksum of the whole would not match the bytes of a range, and clients compare. */
-    const bool is_whole = range->length == object->size_bytes;
-    if (is_whole && nl_str_is_nocase(nl_s3_header(call, "x-amz-checksum-mode"), "ENABLED")) nl_s3_reply_checksum(call, reply, object->checksum);
+    if (!nl_str_is_nocase(nl_s3_header(call, "x-amz-checksum-mode"), "ENABLED")) return;
+    if (range->checksum.length) reply_part_checksum(call, reply, object, range->checksum);
+    else if (range->length == object->size_bytes) nl_s3_reply_checksum(call, reply, object->checksum);
 }
 
 /* Conditions and range; *is_done: the reply is complete (304). */

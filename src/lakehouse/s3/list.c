@@ -125,7 +125,7 @@ static nl_status list_second(nl_s3_call *call, nl_reply *reply)
     NL_TRY(read_listing(call, "max-keys", &self));
     nl_str start_after = nl_s3_parameter(call, "start-after"), token = nl_s3_parameter(call, "continuation-token");
     nl_store_list list = {.bucket = call->bucket, .prefix = self.prefix, .delimiter = self.delimiter, .after = start_after, .count_max = self.count_max, .arena = call->arena};
-    if (token.data) NL_TRY(read_token(call, token, &list.after));
+    if (token.length) NL_TRY(read_token(call, token, &list.after));
     NL_TRY(nl_store_list_objects(call->objects, &list));
     self.xml = nl_s3_xml(call, "ListBucketResult");
     nl_s3_element(self.xml, "Name", call->bucket);

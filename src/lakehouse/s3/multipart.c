@@ -368,7 +368,7 @@ static void reply_completed(completion *self, nl_reply *reply, const nl_object *
     nl_s3_element(xml, "ETag", nl_s3_quoted(call->arena, object->etag));
     nl_s3_checksum_elements(xml, object->checksum, true);
     nl_s3_reply_xml(call, reply, xml, "CompleteMultipartUploadResult");
-    nl_s3_reply_version(call, reply, object);
+    nl_s3_reply_made(call, reply, object);
 }
 
 /* A client that lost the answer asks again: the object is there, and the upload's number is its data's. */

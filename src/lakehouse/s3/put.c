@@ -38,7 +38,7 @@ static nl_str without_framing(nl_arena *arena, nl_str encoding)
     while (nl_str_next_part(&rest, ',', &part)) {
         part = nl_str_trim(part);
         if (nl_str_is_nocase(part, "aws-chunked")) continue;
-        text = text.length ? nl_arena_f(arena, NL_STR_FMT "," NL_STR_FMT, NL_STR_ARG(text), NL_STR_ARG(part)) : part;
+        text = text.length ? nl_arena_f(arena, NL_STR_FMT ", " NL_STR_FMT, NL_STR_ARG(text), NL_STR_ARG(part)) : part;
     }
     return text;
 }
@@ -126,8 +126,7 @@ static nl_status check_length(const nl_s3_call *call)
 static nl_status check_early(nl_s3_call *call)
 {
     const nl_write_conditions conditions = nl_s3_write_conditions(call);
-    if (conditions.if_none_match.length && !nl_str_is(conditions.if_none_match, "*")) return NL_STORE_RAISE("NotImplemented", "A header you provided implies functionality that is not implemented: If-None-Match");
-    if (!conditions.if_none_match.length) return NULL;
+    if (!nl_str_is(conditions.if_none_match, "*")) return NULL;
     nl_object object = {0};
     nl_status status = nl_store_find(call->objects, call->bucket, call->key, (nl_str){0}, call->arena, &object);
     if (!status && !object.is_marker) return NL_STORE_RAISE("PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
@@ -162,7 +161,7 @@ nl_status nl_s3_put_object(nl_s3_call *call, nl_reply *reply)
     NL_TRY(nl_s3_storage_class(call, &put.storage_class));
     NL_TRY(nl_store_write(call->objects, &put));
     nl_s3_reply(call, reply, "ETag", nl_s3_quoted(call->arena, put.made.etag));
-    nl_s3_reply_version(call, reply, &put.made);
+    nl_s3_reply_made(call, reply, &put.made);
     nl_s3_reply_checksum(call, reply, put.checksum);
     nl_s3_reply(call, reply, "x-amz-server-side-encryption", nl_s3_stored(call->object_headers, "x-amz-server-side-encryption"));
     reply->status = 200;

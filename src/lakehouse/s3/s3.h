@@ -115,6 +115,7 @@ void nl_s3_form_free(struct nl_s3_form *form);
 NL_MUST_USE nl_status nl_s3_collect_headers(nl_s3_call *call, nl_str *headers, nl_str *tags); /* what PUT keeps */
 NL_MUST_USE nl_status nl_s3_collect_stored(nl_s3_call *call, const nl_property *all, uint32_t count, nl_str *headers);
 void nl_s3_reply_version(nl_s3_call *call, nl_reply *reply, const nl_object *object);
+void nl_s3_reply_made(nl_s3_call *call, nl_reply *reply, const nl_object *made);
 void nl_s3_reply_checksum(nl_s3_call *call, nl_reply *reply, nl_str stored);
 void nl_s3_checksum_elements(nl_builder *xml, nl_str stored, bool with_type);
 NL_MUST_USE nl_status nl_s3_storage_class(nl_s3_call *call, nl_str *storage_class);
@@ -122,6 +123,7 @@ nl_write_conditions nl_s3_write_conditions(const nl_s3_call *call);
 typedef struct nl_s3_range {
     bool is_given;
     uint64_t start, length;
+    nl_str checksum; /* of the part that was asked for */
 } nl_s3_range;
 NL_MUST_USE nl_status nl_s3_parse_range(nl_str header, uint64_t size, nl_s3_range *range); /* InvalidRange */
 /* If-Match and its kin of a read, or of a copy's source: NOT_MODIFIED or PreconditionFailed. */

@@ -179,6 +179,12 @@ void nl_s3_reply_version(nl_s3_call *call, nl_reply *reply, const nl_object *obj
     if (object->is_versioned) nl_s3_reply(call, reply, "x-amz-version-id", object->version);
 }
 
+/* Of a write: S3 tells no version where versioning is suspended. */
+void nl_s3_reply_made(nl_s3_call *call, nl_reply *reply, const nl_object *made)
+{
+    if (!nl_str_is(made->version, "null")) nl_s3_reply_version(call, reply, made);
+}
+
 /* ---- Documents. */
 
 nl_status nl_s3_read_xml(nl_s3_call *call, const char *root, const nl_xml **document)

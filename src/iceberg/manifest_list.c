@@ -180,6 +180,7 @@ nl_status nl_manifest_list_read(nl_fs *fs, nl_str path, nl_memory *memory, nl_ar
     nl_avro_file *avro = NULL;
     nl_status status;
     NL_GO(nl_fs_open(fs, path, &file));
+    nl_file_prefetch(file, &(nl_range){.offset = 0, .length = nl_file_size(file)}, 1); /* all of it is going to be read */
     NL_GO(nl_avro_file_open(file, memory, &avro));
     NL_GO(read_list(avro, arena, files, file_count));
 done:

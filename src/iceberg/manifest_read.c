@@ -635,7 +635,8 @@ nl_status nl_manifest_read(nl_fs *fs, const nl_manifest_file *listed, nl_memory 
     nl_manifest_owner *owner = nl_manifest_owner_new(listed->path, memory);
     reader reading = {.owner = owner, .arena = owner->arena, .listed = listed, .next_row_id = NL_NONE};
     nl_status status;
-    NL_GO(nl_fs_open(fs, listed->path, &file));
+    NL_GO(listed->length > 0 ? nl_fs_open_sized(fs, listed->path, (uint64_t)listed->length, &file) : nl_fs_open(fs, listed->path, &file));
+    nl_file_prefetch(file, &(nl_range){.offset = 0, .length = nl_file_size(file)}, 1); /* all of it is going to be read */
     NL_GO(nl_avro_file_open(file, memory, &avro));
     NL_GO(read_manifest(&reading, avro, memory));
     *manifest = &owner->manifest;

@@ -85,6 +85,7 @@ nl_fs *nl_fs_fault_new(nl_fs *below, nl_fault_plan *plan); /* retains below, bor
 NL_MUST_USE nl_status nl_fs_for_path(nl_str path, nl_fs **fs);
 /* "file:/a//b" and "file:///a/b" → "/a/b"; others unchanged. */
 nl_str nl_path_local(nl_arena *arena, nl_str path);
+bool nl_path_is_remote(nl_str path); /* each request takes its time: worth asking ahead and in large pieces */
 nl_str nl_path_join(nl_arena *arena, nl_str folder, nl_str name);
 nl_str nl_path_name(nl_str path);   /* the last part */
 nl_str nl_path_parent(nl_str path); /* without the last part and its slash */

@@ -47,6 +47,12 @@ nl_str nl_path_local(nl_arena *arena, nl_str path)
     return (nl_str){copy, length};
 }
 
+bool nl_path_is_remote(nl_str path)
+{
+    const nl_str scheme = scheme_of(path);
+    return scheme.length > 0 && !nl_str_is_nocase(scheme, "file") && !nl_str_is_nocase(scheme, "memory");
+}
+
 nl_str nl_path_join(nl_arena *arena, nl_str folder, nl_str name)
 {
     while (name.length > 0 && name.data[0] == '/') name = nl_str_slice(name, 1, name.length);

@@ -306,7 +306,8 @@ static size_t take_ahead(s3_file *file, uint64_t offset, size_t length, uint8_t 
     nl_mutex_lock(&file->mutex);
     one->users--;
     one->used_bytes += taken;
-    const bool is_over = one->users == 0 && (!is_here || one->used_bytes >= one->length);
+    const bool is_kept = is_whole(file, one->offset, one->length); /* small files are read here and there, and again */
+    const bool is_over = one->users == 0 && (!is_here || (one->used_bytes >= one->length && !is_kept));
     if (is_over) unlink_ahead(file, one);
     nl_mutex_unlock(&file->mutex);
     if (is_over) free_ahead(one);

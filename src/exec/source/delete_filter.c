@@ -184,6 +184,17 @@ static nl_status check_format(const nl_data_file *file)
                          NL_STR_ARG(file->path));
 }
 
+/* Its size is in its manifest. Position deletes are read whole; a deletion vector is one range of its file. */
+static nl_status open_delete_file(nl_fs *fs, const nl_data_file *file, nl_file **opened)
+{
+    enum { WHOLE_BYTES = 1 << 20 };
+    if (file->file_size_bytes <= 0) return nl_fs_open(fs, file->path, opened);
+    NL_TRY(nl_fs_open_sized(fs, file->path, (uint64_t)file->file_size_bytes, opened));
+    if (file->content_offset < 0 && file->file_size_bytes <= WHOLE_BYTES)
+        nl_file_prefetch(*opened, &(nl_range){.offset = 0, .length = (uint64_t)file->file_size_bytes}, 1);
+    return NULL;
+}
+
 nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *source, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
 {
     nl_file *file = NULL;
@@ -193,7 +204,7 @@ nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *source, const nl_ty
     const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_FIELD_ID};
     NL_TRY(check_format(source));
     nl_status status = NULL;
-    NL_GO(nl_fs_open(fs, source->path, &file));
+    NL_GO(open_delete_file(fs, source, &file));
     NL_GO(nl_parquet_footer_read(file, memory, &footer));
     NL_GO(nl_parquet_reader_open(file, footer, wanted, &options, memory, &reader));
     for (uint32_t group = 0; group < footer->row_group_count; group++) {
@@ -417,7 +428,7 @@ nl_status nl_delete_vector_read(nl_fs *fs, const nl_data_file *file, nl_memory *
     const nl_range range = {.offset = (uint64_t)file->content_offset, .length = (uint64_t)file->content_size_bytes};
     if (file->content_offset < 0 || file->content_size_bytes < 0)
         return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "The deletion vector in " NL_STR_FMT " has no offset and size in its manifest", NL_STR_ARG(file->path));
-    NL_TRY(nl_fs_open(fs, file->path, &input));
+    NL_TRY(open_delete_file(fs, file, &input));
     nl_status status = nl_file_read_ranges(input, &range, 1, memory, &blob);
     if (!status)
         status = nl_deletion_vector_parse((nl_bytes){blob->data, blob->size_bytes}, file->path, range.offset, file->record_count, vector);

@@ -11,6 +11,7 @@
 #include "exec/bloom.h"
 #include "exec/expression.h"
 #include "exec/key_bitmap.h"
+#include "exec/source/file_ahead.h"
 #include "exec/source/pruning.h"
 
 /* Long enough that finding the place in a row group costs nothing. Six pages of writers that end them after 20,000 rows, as
@@ -37,6 +38,8 @@ typedef struct open_unit { /* a file that some workers read; counted by morsels 
 typedef struct morsel {
     open_unit *open;
     uint32_t row_group;
+    bool is_first;  /* of its row group */
+    bool is_last;
     const nl_parquet_rows *ranges;
     nl_parquet_rows *cut; /* owned: ranges of a part of the row group */
     uint32_t range_count;
@@ -56,6 +59,7 @@ typedef struct file_scan {
     pthread_cond_t changed;
     uint32_t next_unit;         /* guarded by mutex, as what follows */
     uint32_t opening_count;
+    nl_file_ahead *ahead;       /* owned */
     open_unit *first, *last;    /* open files with work left */
     bool has_failed;
     atomic_uint_fast64_t rows_out, rows_scanned, rows_in_pruned_pages, files_read, groups_read, groups_total;
@@ -134,7 +138,7 @@ static nl_status open_file(file_scan *self, open_unit *open)
         .missing_value_of = plan->missing_value_of,
         .argument = plan->unit_argument ? plan->unit_argument(plan->owner, open->unit) : plan->owner,
     };
-    NL_TRY(nl_fs_open(plan->fs, open->unit->path, &open->file));
+    NL_TRY(nl_file_ahead_open(self->ahead, open->unit, &open->file));
     NL_TRY(nl_parquet_footer_read(open->file, plan->query->memory, &footer));
     nl_status status = nl_parquet_reader_open(open->file, footer, plan->read_type, &options, plan->query->memory, &open->reader);
     nl_parquet_footer_release(footer);
@@ -190,6 +194,8 @@ static nl_status take_morsel(open_unit *open, morsel *work)
         }
         if (!ranges) continue;
         work->row_group = group;
+        work->is_first = from == 0;
+        work->is_last = to == row_count;
         if (from == 0 && to == row_count) {
             work->ranges = ranges;
             work->range_count = open->group_range_counts[group];
@@ -570,12 +576,22 @@ static nl_status read_window(file_reader *self, nl_parquet_window window, nl_bat
     return status;
 }
 
+/* Has the first blocks of a row group's columns fetched side by side, where storage does that. */
+static void fetch_group(const open_unit *open, uint32_t group)
+{
+    if (group >= open->row_group_count || !open->group_ranges[group]) return;
+    const bool is_from_start = open->group_range_counts[group] > 0 && open->group_ranges[group][0].first_row == 0; /* else pages begin elsewhere */
+    if (is_from_start) nl_parquet_reader_prefetch(open->reader, group, NULL, 0);
+}
+
 static nl_status begin_morsel(file_reader *self)
 {
     file_scan *scan = scan_of(self->base.scan);
     NL_TRY(nl_cancel_check(scan->plan.query->cancel));
     NL_TRY(next_morsel(scan, &self->morsel));
     if (self->morsel.range_count == 0) return NULL;
+    if (self->morsel.is_first) fetch_group(self->morsel.open, self->morsel.row_group);
+    if (self->morsel.is_last) fetch_group(self->morsel.open, self->morsel.row_group + 1);
     return nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,
                                 &self->scan);
 }
@@ -679,6 +695,7 @@ static void free_scan(nl_scan *base)
 {
     file_scan *self = scan_of(base);
     close_all(self->first);
+    nl_file_ahead_free(self->ahead);
     nl_delete_cache_free(self->plan.deletes);
     if (self->plan.free_owner) self->plan.free_owner(self->plan.owner);
     nl_fs_release(self->plan.fs);
@@ -744,6 +761,7 @@ nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)
     nl_mutex_init(&self->mutex);
     pthread_cond_init(&self->changed, NULL);
     nl_status status = compile_filter(self);
+    if (!status) status = nl_file_ahead_new(self->plan.fs, self->plan.units, self->plan.unit_count, &self->ahead);
     if (status)
         free_scan(&self->base);
     else

@@ -28,6 +28,7 @@ typedef struct nl_scan_column { /* one per output column of the scan node */
 typedef struct nl_scan_unit { /* one file; lives as long as the scan */
     nl_str path;
     int64_t row_count;             /* -1: not known before it is opened */
+    uint64_t size_bytes;           /* of the file, as metadata says; 0: not known */
     const nl_value *constants;
     const nl_file_task *task;      /* Iceberg: deletes, partition; or NULL */
     bool is_wholly_matching;       /* the filter holds for every row */

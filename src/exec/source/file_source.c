@@ -108,7 +108,7 @@ static nl_status prepare_parquet(const nl_file_source *self, const nl_logical *n
     plan->units = NL_NEW_ARRAY(plan->arena, nl_scan_unit, self->files.file_count + 1);
     plan->unit_count = plan->files_total = self->files.file_count;
     for (uint32_t i = 0; i < self->files.file_count; i++)
-        plan->units[i] = (nl_scan_unit){.path = self->files.files[i].path, .row_count = -1, .constants = self->files.files[i].partition};
+        plan->units[i] = (nl_scan_unit){.path = self->files.files[i].path, .row_count = -1, .size_bytes = self->files.files[i].size_bytes, .constants = self->files.files[i].partition};
     return nl_predicate_of_expr(plan->arena, node->scan.filter, node, &plan->predicate, &is_exact);
 }
 

@@ -3,6 +3,7 @@
  * Common prefixes are found by jumping: the first key of one is read, then the search goes on behind the last key that
  * could begin with it, so a page costs what it shows and not what lies below. The same over older versions.
  */
+#include "base/limits.h"
 #include "lakehouse/objects_internal.h"
 
 #define VERSIONS_READ_MAX 4u /* older versions of a key that are read past before jumping to the next key */
@@ -14,7 +15,8 @@ typedef struct cursor {
     nl_sqlite_statement *rows;
     nl_bucket bucket;
     nl_list found;       /* of nl_listed */
-    nl_str key;          /* of the version before this one; data NULL: none */
+    nl_str key;          /* of the version before this one, in `text`; data NULL: none */
+    char text[NL_OBJECT_KEY_BYTES_MAX];
     uint32_t older_count;
     bool is_full;
 } cursor;
@@ -101,7 +103,8 @@ static nl_status take_row(cursor *at, bool *goes_on)
         return NULL;
     }
     if (is_latest) {
-        at->key = nl_arena_str(list->arena, key);
+        at->key = (nl_str){at->text, NL_MIN(key.length, sizeof(at->text))};
+        memcpy(at->text, key.data, at->key.length);
         at->older_count = 0;
     }
     const bool is_marker = nl_sqlite_int(at->rows, 3) != 0;

@@ -66,6 +66,8 @@ def test_buckets():
     check(len(page["Buckets"]) == 1, "one a page")
     c.head_bucket(Bucket=name)
     equal(c.get_bucket_location(Bucket=name)["LocationConstraint"], None)
+    tagged = bucket(c, CreateBucketConfiguration={"Tags": [{"Key": "a", "Value": "<b>"}]})
+    equal(c.get_bucket_tagging(Bucket=tagged)["TagSet"], [{"Key": "a", "Value": "<b>"}])
     west = bucket(c, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     equal(c.get_bucket_location(Bucket=west)["LocationConstraint"], "eu-west-1")
     fails("BucketAlreadyOwnedByYou", 409, c.create_bucket, Bucket=west, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
@@ -119,6 +121,8 @@ def test_every_header_comes_back():
     fails("InvalidStorageClass", 400, c.put_object, Bucket=b, Key="m", StorageClass="CHEAP")
     fails("NotImplemented", 501, c.put_object, Bucket=b, Key="m", SSECustomerAlgorithm="AES256", SSECustomerKey="k" * 32)
     fails("AccessControlListNotSupported", 400, c.put_object, Bucket=b, Key="m", ACL="public-read")
+    fails("AccessControlListNotSupported", 400, c.put_object, Bucket=b, Key="m", GrantRead="id=x")
+    fails("InvalidRequest", 400, c.get_object, Bucket=b, Key="k", SSECustomerAlgorithm="AES256", SSECustomerKey="k" * 32)
 
 
 def test_ranges():

@@ -12,15 +12,35 @@ nl_status nl_s3_bucket_begin(nl_s3_call *call)
 
 /* ---- The bucket itself. */
 
-static nl_status read_location(nl_s3_call *call, nl_str *region)
+static nl_status read_location(nl_s3_call *call, nl_str *region, const nl_xml **tags)
 {
     const nl_xml *root = NULL;
     *region = (nl_str){0};
     if (!nl_str_trim(nl_builder_str(&call->document)).length) return NULL;
     NL_TRY(nl_s3_read_xml(call, "CreateBucketConfiguration", &root));
+    if (nl_xml_child(root, "Bucket") || nl_xml_child(root, "Location")) return NL_STORE_RAISE("NotImplemented", "Directory buckets are not offered.");
+    *tags = nl_xml_child(root, "Tags");
     *region = nl_str_trim(nl_xml_text(root, "LocationConstraint"));
     if (nl_str_is(*region, "us-east-1")) *region = (nl_str){0};
     return NULL;
+}
+
+/* Tags that a bucket is made with, as the document that PutBucketTagging keeps. */
+static nl_status put_first_tags(nl_s3_call *call, const nl_xml *tags)
+{
+    nl_builder xml;
+    nl_builder_init(&xml, 1u << 20);
+    nl_append_c(&xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Tagging xmlns=\"" NL_S3_NAMESPACE "\"><TagSet>");
+    for (const nl_xml *tag = nl_xml_child(tags, "Tag"); tag; tag = nl_xml_next(tag)) {
+        nl_append_c(&xml, "<Tag>");
+        nl_s3_element(&xml, "Key", nl_xml_text(tag, "Key"));
+        nl_s3_element(&xml, "Value", nl_xml_text(tag, "Value"));
+        nl_append_c(&xml, "</Tag>");
+    }
+    nl_append_c(&xml, "</TagSet></Tagging>");
+    nl_status status = nl_store_put_document(call->objects, call->bucket, NL_STR("tagging"), nl_builder_str(&xml));
+    nl_builder_fini(&xml);
+    return status;
 }
 
 /* In us-east-1 creating one's own bucket again is a success, elsewhere it is not; the region is the one signed for. */
@@ -28,12 +48,14 @@ nl_status nl_s3_create_bucket(nl_s3_call *call, nl_reply *reply)
 {
     nl_bucket wanted = {.name = call->bucket};
     bool existed = false;
+    const nl_xml *tags = NULL;
     if (nl_str_is_nocase(nl_s3_header(call, "x-amz-bucket-object-lock-enabled"), "true")) return NL_STORE_RAISE("NotImplemented", "Object lock is not offered.");
-    NL_TRY(read_location(call, &wanted.region));
+    NL_TRY(read_location(call, &wanted.region, &tags));
     NL_TRY(nl_store_create_bucket(call->objects, &wanted, &existed));
     nl_str region = call->claim.scope.region;
     const bool is_quiet = (!region.length || nl_str_is(region, "us-east-1")) && !wanted.region.length;
     if (existed && !is_quiet) return NL_STORE_RAISE("BucketAlreadyOwnedByYou", "Your previous request to create the named bucket succeeded and you already own it.");
+    if (tags && !existed) NL_TRY(put_first_tags(call, tags));
     nl_s3_reply(call, reply, "Location", nl_arena_f(call->arena, "/" NL_STR_FMT, NL_STR_ARG(call->bucket)));
     reply->status = 200;
     return NULL;

@@ -114,7 +114,7 @@ nl_status nl_s3_copy_object(nl_s3_call *call, nl_reply *reply)
     NL_TRY(read_directive(call, "x-amz-tagging-directive", &replaces_tags));
     NL_TRY(nl_s3_find_source(call, &copy.bucket, &copy.key, &copy.version, &source));
     copy.target = (nl_store_put){.bucket = call->bucket, .key = call->key, .etag = source.etag, .arena = call->arena, .conditions = nl_s3_write_conditions(call)};
-    NL_TRY(nl_s3_storage_class(call, &copy.target.storage_class));
+    NL_TRY(nl_s3_storage_class(nl_s3_header(call, "x-amz-storage-class"), &copy.target.storage_class));
     const bool is_itself = nl_str_equal(copy.bucket, call->bucket) && nl_str_equal(copy.key, call->key) && !copy.version.length;
     const bool changes = replaces_headers || nl_s3_header(call, "x-amz-storage-class").length || nl_s3_header(call, "x-amz-website-redirect-location").length ||
                          nl_s3_header(call, "x-amz-server-side-encryption").length || nl_s3_header(call, "x-amz-checksum-algorithm").length;

@@ -140,7 +140,7 @@ nl_status nl_s3_get_object_tags(nl_s3_call *call, nl_reply *reply)
     return NULL;
 }
 
-static nl_status read_tags(nl_s3_call *call, nl_str *encoded)
+nl_status nl_s3_read_tags(nl_s3_call *call, nl_str *encoded)
 {
     const nl_xml *root = NULL;
     NL_TRY(nl_s3_read_xml(call, "Tagging", &root));
@@ -172,7 +172,7 @@ static nl_status set_tags(nl_s3_call *call, nl_reply *reply, nl_str tags, int32_
 nl_status nl_s3_put_object_tags(nl_s3_call *call, nl_reply *reply)
 {
     nl_str tags = {0};
-    NL_TRY(read_tags(call, &tags));
+    NL_TRY(nl_s3_read_tags(call, &tags));
     return set_tags(call, reply, tags, 200);
 }
 

@@ -311,6 +311,19 @@ static nl_status reply_stored(nl_s3_call *call, nl_reply *reply, const nl_object
     return NULL;
 }
 
+static nl_status read_settings(nl_s3_call *call, nl_store_put *put)
+{
+    const struct nl_s3_form *form = call->form;
+    for (uint32_t i = 0; i < form->field_count; i++)
+        if (nl_str_starts(form->fields[i].key, NL_STR("x-amz-checksum-")) || nl_str_starts(form->fields[i].key, NL_STR("x-amz-server-side-encryption-customer-")))
+            return NL_STORE_RAISE("NotImplemented", "Forms with the field " NL_STR_FMT " are not offered.", NL_STR_ARG(form->fields[i].key));
+    NL_TRY(nl_s3_check_canned_acl(field(form, "acl")));
+    NL_TRY(nl_s3_storage_class(field(form, "x-amz-storage-class"), &put->storage_class));
+    if (!field(form, "tagging").length) return NULL;
+    nl_append(&call->document, field(form, "tagging"));
+    return nl_s3_read_tags(call, &put->tags);
+}
+
 nl_status nl_s3_form_answer(nl_s3_call *call, nl_reply *reply)
 {
     struct nl_s3_form *form = call->form;
@@ -322,6 +335,7 @@ nl_status nl_s3_form_answer(nl_s3_call *call, nl_reply *reply)
     NL_TRY(check_policy(form));
     nl_store_put put = {.bucket = call->bucket, .key = call->key, .bytes = call->incoming, .arena = call->arena};
     NL_TRY(nl_s3_collect_stored(call, form->fields, form->field_count, &put.headers));
+    NL_TRY(read_settings(call, &put));
     NL_TRY(nl_store_write(call->objects, &put));
     return reply_stored(call, reply, &put.made);
 }

@@ -198,8 +198,10 @@ static nl_status prepare(nl_s3_call *call, nl_reply *reply, const nl_object *obj
     return NULL;
 }
 
-static nl_status check_version_parameter(const nl_s3_call *call)
+static nl_status check_read(const nl_s3_call *call)
 {
+    if (nl_s3_header(call, "x-amz-server-side-encryption-customer-algorithm").data)
+        return NL_STORE_RAISE("InvalidRequest", "The encryption parameters are not applicable to this object.");
     nl_str version = nl_s3_parameter(call, "versionId");
     if (version.data && !version.length) return NL_STORE_RAISE("InvalidArgument", "Version id cannot be the empty string");
     return NULL;
@@ -210,7 +212,7 @@ nl_status nl_s3_head_object(nl_s3_call *call, nl_reply *reply)
     nl_object object = {0};
     nl_s3_range range = {0};
     bool is_done = false;
-    NL_TRY(check_version_parameter(call));
+    NL_TRY(check_read(call));
     NL_TRY(nl_store_find(call->objects, call->bucket, call->key, nl_s3_parameter(call, "versionId"), call->arena, &object));
     NL_TRY(prepare(call, reply, &object, &range, &is_done));
     reply->is_head = true;
@@ -280,7 +282,7 @@ nl_status nl_s3_get_object(nl_s3_call *call, nl_reply *reply)
     nl_object_reader *reader = NULL;
     nl_s3_range range = {0};
     bool is_done = false;
-    NL_TRY(check_version_parameter(call));
+    NL_TRY(check_read(call));
     NL_TRY(nl_store_open(call->objects, call->bucket, call->key, nl_s3_parameter(call, "versionId"), call->arena, &object, &reader));
     nl_status status = prepare(call, reply, &object, &range, &is_done);
     if (status || is_done) {

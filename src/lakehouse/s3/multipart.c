@@ -37,7 +37,7 @@ nl_status nl_s3_create_upload(nl_s3_call *call, nl_reply *reply)
 {
     nl_upload upload = {.bucket = call->bucket, .key = call->key};
     NL_TRY(nl_s3_collect_headers(call, &upload.headers, &upload.tags));
-    NL_TRY(nl_s3_storage_class(call, &upload.storage_class));
+    NL_TRY(nl_s3_storage_class(nl_s3_header(call, "x-amz-storage-class"), &upload.storage_class));
     NL_TRY(choose_type(call, &upload));
     NL_TRY(nl_store_create_upload(call->objects, &upload, call->arena));
     nl_builder *xml = nl_s3_xml(call, "InitiateMultipartUploadResult");

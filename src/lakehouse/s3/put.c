@@ -64,17 +64,23 @@ nl_status nl_s3_collect_stored(nl_s3_call *call, const nl_property *all, uint32_
     return NULL;
 }
 
+nl_status nl_s3_check_canned_acl(nl_str acl)
+{
+    if (!acl.data || nl_str_is(acl, "private") || nl_str_is(acl, "bucket-owner-full-control") || nl_str_is(acl, "bucket-owner-read")) return NULL;
+    return NL_STORE_RAISE("AccessControlListNotSupported", "The bucket does not allow ACLs");
+}
+
 /* What would be promised and not kept is refused. */
 static nl_status refuse_unoffered(const nl_s3_call *call)
 {
-    if (nl_s3_header(call, "x-amz-server-side-encryption-customer-algorithm").data) return NL_STORE_RAISE("NotImplemented", "Encryption with keys of the customer's own is not offered.");
+    const bool has_own_key = nl_s3_header(call, "x-amz-server-side-encryption-customer-algorithm").data || nl_s3_header(call, "x-amz-copy-source-server-side-encryption-customer-algorithm").data;
+    if (has_own_key) return NL_STORE_RAISE("NotImplemented", "Encryption with keys of the customer's own is not offered.");
     if (nl_s3_header(call, "x-amz-object-lock-mode").data || nl_s3_header(call, "x-amz-object-lock-retain-until-date").data || nl_s3_header(call, "x-amz-object-lock-legal-hold").data)
         return NL_STORE_RAISE("InvalidRequest", "Bucket is missing Object Lock Configuration");
     if (nl_s3_header(call, "x-amz-write-offset-bytes").data) return NL_STORE_RAISE("NotImplemented", "Appending to objects is not offered.");
-    nl_str acl = nl_s3_header(call, "x-amz-acl");
-    if (acl.data && !nl_str_is(acl, "private") && !nl_str_is(acl, "bucket-owner-full-control") && !nl_str_is(acl, "bucket-owner-read"))
-        return NL_STORE_RAISE("AccessControlListNotSupported", "The bucket does not allow ACLs");
-    return NULL;
+    for (uint32_t i = 0; i < call->request->header_count; i++)
+        if (nl_str_starts_nocase(call->request->headers[i].key, NL_STR("x-amz-grant-"))) return NL_STORE_RAISE("AccessControlListNotSupported", "The bucket does not allow ACLs");
+    return nl_s3_check_canned_acl(nl_s3_header(call, "x-amz-acl"));
 }
 
 nl_status nl_s3_collect_headers(nl_s3_call *call, nl_str *headers, nl_str *tags)
@@ -87,9 +93,8 @@ nl_status nl_s3_collect_headers(nl_s3_call *call, nl_str *headers, nl_str *tags)
     return NULL;
 }
 
-nl_status nl_s3_storage_class(nl_s3_call *call, nl_str *storage_class)
+nl_status nl_s3_storage_class(nl_str wanted, nl_str *storage_class)
 {
-    nl_str wanted = nl_s3_header(call, "x-amz-storage-class");
     *storage_class = (nl_str){0};
     if (!wanted.length) return NULL;
     for (uint32_t i = 0; i < NL_COUNT(storage_classes); i++) {
@@ -140,7 +145,7 @@ nl_status nl_s3_put_object_begin(nl_s3_call *call)
     nl_str ignored;
     NL_TRY(nl_store_bucket(call->objects, call->bucket, call->arena, &call->bucket_info));
     NL_TRY(nl_s3_collect_headers(call, &call->object_headers, &call->object_tags));
-    NL_TRY(nl_s3_storage_class(call, &ignored));
+    NL_TRY(nl_s3_storage_class(nl_s3_header(call, "x-amz-storage-class"), &ignored));
     if (is_copy(call)) return NULL;
     NL_TRY(check_length(call));
     NL_TRY(check_early(call));
@@ -158,7 +163,7 @@ nl_status nl_s3_put_object(nl_s3_call *call, nl_reply *reply)
     if (is_copy(call)) return nl_s3_copy_object(call, reply);
     nl_store_put put = {.bucket = call->bucket, .key = call->key, .bytes = call->incoming, .headers = call->object_headers, .tags = call->object_tags, .checksum = stored_checksum(call),
                         .conditions = nl_s3_write_conditions(call), .arena = call->arena};
-    NL_TRY(nl_s3_storage_class(call, &put.storage_class));
+    NL_TRY(nl_s3_storage_class(nl_s3_header(call, "x-amz-storage-class"), &put.storage_class));
     NL_TRY(nl_store_write(call->objects, &put));
     nl_s3_reply(call, reply, "ETag", nl_s3_quoted(call->arena, put.made.etag));
     nl_s3_reply_made(call, reply, &put.made);

@@ -118,7 +118,9 @@ void nl_s3_reply_version(nl_s3_call *call, nl_reply *reply, const nl_object *obj
 void nl_s3_reply_made(nl_s3_call *call, nl_reply *reply, const nl_object *made);
 void nl_s3_reply_checksum(nl_s3_call *call, nl_reply *reply, nl_str stored);
 void nl_s3_checksum_elements(nl_builder *xml, nl_str stored, bool with_type);
-NL_MUST_USE nl_status nl_s3_storage_class(nl_s3_call *call, nl_str *storage_class);
+NL_MUST_USE nl_status nl_s3_storage_class(nl_str wanted, nl_str *storage_class); /* empty for STANDARD; InvalidStorageClass */
+NL_MUST_USE nl_status nl_s3_check_canned_acl(nl_str acl);                         /* AccessControlListNotSupported */
+NL_MUST_USE nl_status nl_s3_read_tags(nl_s3_call *call, nl_str *encoded);         /* of the document: Tagging */
 nl_write_conditions nl_s3_write_conditions(const nl_s3_call *call);
 typedef struct nl_s3_range {
     bool is_given;

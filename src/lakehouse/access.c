@@ -15,6 +15,20 @@ bool nl_same_secret(nl_str a, nl_str b)
     return differs == 0;
 }
 
+nl_str nl_valid_text(nl_arena *arena, nl_str text)
+{
+    if (nl_utf8_is_valid(text)) return text;
+    char *out = nl_arena_alloc(arena, 3 * text.length + 1); /* a bad byte becomes the three of U+FFFD */
+    size_t length = 0;
+    for (size_t at = 0; at < text.length;) {
+        char bytes[4];
+        const uint32_t count = nl_utf8_encode(nl_utf8_decode(text, &at), bytes);
+        memcpy(out + length, bytes, count);
+        length += count;
+    }
+    return (nl_str){out, length};
+}
+
 /* HMAC-SHA256 (RFC 2104) of the text under the secret key, in hex. */
 static nl_str seal(nl_str secret, nl_str text, nl_arena *arena)
 {

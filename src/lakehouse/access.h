@@ -22,4 +22,5 @@ void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, n
 /* A bearer token for the known key: its end of life with an HMAC under the secret; no state is kept. */
 nl_str nl_access_token(const nl_lakehouse_keys *keys, int64_t expires_seconds, nl_arena *arena);
 bool nl_access_token_is_good(const nl_lakehouse_keys *keys, nl_str token, nl_arena *arena);
+nl_str nl_valid_text(nl_arena *arena, nl_str text); /* bytes that are no UTF-8 replaced: what a client sent goes into an answer's JSON */
 bool nl_same_secret(nl_str a, nl_str b); /* in time that does not tell where they differ */

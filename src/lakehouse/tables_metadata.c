@@ -6,6 +6,7 @@
 #include "lakehouse/tables_private.h"
 
 #include "base/crash.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "catalog/pointer.h"
 #include "lakehouse/rooted_fs.h"
@@ -83,6 +84,10 @@ nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs)
 {
     static const nl_str schemes[] = {NL_STR_INIT("s3://"), NL_STR_INIT("s3a://"), NL_STR_INIT("s3n://")};
     *fs = NULL;
+    bool is_plain = path.length <= NL_PATH_BYTES_MAX;
+    for (size_t i = 0; i < path.length && is_plain; i++)
+        is_plain = (unsigned char)path.data[i] >= 0x20;
+    if (!is_plain) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A location is too long, or has control characters");
     if (is_local(path)) *fs = tables->local_fs;
     for (size_t i = 0; i < NL_COUNT(schemes); i++)
         if (nl_str_starts(path, schemes[i])) *fs = tables->object_fs;

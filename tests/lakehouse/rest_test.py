@@ -176,6 +176,8 @@ def test_create_and_load():
         check(api("POST", f"/namespaces/{scope}/tables", bad) == 400, f"{bad}: {api.status} {api.json}")
     api.fails("POST", f"/namespaces/{scope}/tables", b"{nonsense", 400, "BadRequestException", "Malformed request")
     api.fails("POST", f"/namespaces/{scope}/tables", b"", 400, "BadRequestException")
+    for location in ("s3://warehouse/" + "x" * 1100, "s3://warehouse/a\u0000b", "s3://no-such-bucket/x", "s3:///x", "s3://"):
+        check(400 <= api("POST", f"/namespaces/{scope}/tables", {"name": "x", "schema": SCHEMA, "location": location}) < 500, f"{location[:40]}: {api.status} {api.json}")
     for location in ("file:/etc/nilas", "/etc/nilas", "hdfs://x/y", "s3://" + str(uuid.uuid4()) + "--table-s3/x"):
         check(api("POST", f"/namespaces/{scope}/tables", {"name": "x", "schema": SCHEMA, "location": location}) in (400, 406), f"{location}: {api.status} {api.json}")
     api.fails("POST", f"/namespaces/{scope}/tables", {"name": "x", "schema": SCHEMA, "properties": {"format-version": "9"}}, 400, "IllegalArgumentException", "format version")

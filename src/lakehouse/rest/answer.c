@@ -89,6 +89,7 @@ static const error_row errors[] = {
     {NL_COND_NILAS_ILLEGAL_ARGUMENT, 400, "IllegalArgumentException", NULL, "message"},
     {NL_COND_NILAS_VALIDATION_FAILED, 400, "ValidationException", NULL, "message"},
     {NL_COND_NILAS_UNSUPPORTED, 406, "UnsupportedOperationException", NULL, "message"},
+    {NL_COND_NILAS_OBJECT_STORE, 400, "BadRequestException", NULL, "message"},
     {NL_COND_PATH_NOT_FOUND, 404, "NotFoundException", "File does not exist: ", "path"},
     {NL_COND_UNABLE_TO_ACQUIRE_MEMORY, 503, "ServiceUnavailableException", "Not enough memory: ", "requestedBytes"},
 };
@@ -114,7 +115,7 @@ static void write_error(nl_rest_api_call *call, int32_t status, const char *type
     nl_json_key(&json, "error");
     nl_json_begin(&json, '{');
     nl_json_key(&json, "message");
-    nl_json_write_text(&json, message);
+    nl_json_write_text(&json, nl_valid_text(call->arena, message));
     nl_json_key(&json, "type");
     nl_json_write_text(&json, nl_str_from(type));
     nl_json_key(&json, "code");

@@ -73,6 +73,7 @@ static const error_row errors[] = {
     {NL_COND_NILAS_VALIDATION_FAILED, 400, "BadRequestException", NULL},
     {NL_COND_NILAS_CORRUPT_FILE, 400, "BadRequestException", NULL},
     {NL_COND_NILAS_UNSUPPORTED, 400, "BadRequestException", NULL},
+    {NL_COND_NILAS_OBJECT_STORE, 400, "BadRequestException", NULL},
     {NL_COND_PATH_NOT_FOUND, 400, "BadRequestException", "The metadata location does not exist."},
 };
 
@@ -82,7 +83,7 @@ static void write_error(nl_request *request, nl_reply *reply, int32_t status, co
     nl_builder_init(&text, 1u << 20);
     nl_json_writer json = {.out = &text};
     nl_json_begin(&json, '{');
-    nl_s3tables_text(&json, "message", message);
+    nl_s3tables_text(&json, "message", nl_valid_text(request->arena, message));
     nl_json_end(&json, '}');
     reply->body = NULL;
     nl_reply_text(request, reply, status, "application/json", nl_arena_str(request->arena, nl_builder_str(&text)));

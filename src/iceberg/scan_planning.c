@@ -249,12 +249,29 @@ static nl_status plan_scan(planner *self)
     return make_tasks(self);
 }
 
+static nl_status new_object(nl_memory *memory, plan_object **object)
+{
+    plan_object *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    made->arena = nl_arena_new(memory);
+    atomic_init(&made->references, 1);
+    *object = made;
+    return NULL;
+}
+
+nl_status nl_scan_plan_begin(nl_memory *memory, nl_scan_plan **plan, nl_arena **arena)
+{
+    plan_object *object = NULL;
+    NL_TRY(new_object(memory, &object));
+    *plan = &object->plan;
+    *arena = object->arena;
+    return NULL;
+}
+
 nl_status nl_scan_plan_new(const nl_scan_planning *planning, nl_scan_plan **plan)
 {
-    plan_object *object = calloc(1, sizeof(*object));
-    if (!object) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*object)), NL_P("receivedBytes", "0"));
-    object->arena = nl_arena_new(planning->memory);
-    atomic_init(&object->references, 1);
+    plan_object *object = NULL;
+    NL_TRY(new_object(planning->memory, &object));
     planner self = {.input = planning, .object = object, .arena = nl_arena_new(planning->memory)};
     nl_status status = plan_scan(&self);
     for (uint32_t i = 0; self.alive && i < self.file_count; i++)

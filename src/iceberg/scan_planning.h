@@ -40,6 +40,8 @@ typedef struct nl_scan_planning {
 } nl_scan_planning;
 /* *plan is counted. */
 NL_MUST_USE nl_status nl_scan_plan_new(const nl_scan_planning *planning, nl_scan_plan **plan);
+/* An empty plan for whoever fills it by other means; *arena lives as long as it does. */
+NL_MUST_USE nl_status nl_scan_plan_begin(nl_memory *memory, nl_scan_plan **plan, nl_arena **arena);
 void nl_scan_plan_retain(nl_scan_plan *plan);
 void nl_scan_plan_release(nl_scan_plan *plan);
 /* The deletes of a file as things to apply: see delete_filter.h of exec's scan. */

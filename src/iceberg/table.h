@@ -13,7 +13,9 @@ typedef struct nl_iceberg_table nl_iceberg_table;
 
 /* The pointer of one table. Implemented by catalogs. */
 typedef struct nl_table_store nl_table_store;
-struct nl_scan_report; /* iceberg/scan_planning.h */
+struct nl_scan_report; /* iceberg/scan_planning.h, as the other two */
+struct nl_scan_planning;
+struct nl_scan_plan;
 typedef struct nl_table_store_ops {
     /* The current metadata; TABLE_OR_VIEW_NOT_FOUND when the table is gone. *metadata counted for the caller. */
     nl_status (*load)(nl_table_store *self, nl_memory *memory, const nl_table_metadata **metadata);
@@ -22,6 +24,8 @@ typedef struct nl_table_store_ops {
      * visible; NILAS_COMMIT_STATE_UNKNOWN (kind UNKNOWN_STATE): clean up nothing. Other errors: clean failures. */
     nl_status (*swap)(nl_table_store *self, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
                       const nl_table_metadata **committed);
+    /* Planning by who keeps the table; NULL, or *plan NULL: it is done here. *plan counted. */
+    nl_status (*plan_scan)(nl_table_store *self, const struct nl_scan_planning *planning, struct nl_scan_plan **plan);
     /* A scan was planned; NULL: nobody collects that. Never fails and does not wait. */
     void (*report_scan)(nl_table_store *self, const struct nl_scan_report *report);
     void (*free)(nl_table_store *self);

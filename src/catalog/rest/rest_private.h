@@ -27,6 +27,7 @@ typedef enum nl_remote_endpoint {
     NL_REMOTE_REPORT_METRICS,
     NL_REMOTE_TRANSACTION,
     NL_REMOTE_CREDENTIALS,
+    NL_REMOTE_PLAN,
     NL_REMOTE_LIST_VIEWS,
     NL_REMOTE_CREATE_VIEW,
     NL_REMOTE_LOAD_VIEW,
@@ -139,8 +140,9 @@ NL_MUST_USE nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_re
 bool nl_remote_signs(const nl_property *properties, uint32_t property_count);
 NL_MUST_USE nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *properties, uint32_t property_count, nl_str token,
                                           nl_fs **fs);
-/* The store of one table; token: its own bearer token or empty. fs is retained. */
-NL_MUST_USE nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store);
+/* The store of one table, with what its config says of it. */
+NL_MUST_USE nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table,
+                                          nl_table_store **store);
 nl_str nl_remote_table_token(const nl_remote_table *table); /* config "token"; empty: none */
 
 /* Operations of the catalog. */

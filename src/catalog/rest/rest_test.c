@@ -6,6 +6,7 @@
 #include "catalog/catalog_private.h"
 #include "catalog/rest/auth.h"
 #include "catalog/rest/rest.h"
+#include "iceberg/scan_planning.h"
 #include "storage/sigv4.h"
 
 /* One table, kept as its metadata's JSON; commits are applied as a real server would. */
@@ -142,6 +143,22 @@ static void answer_credentials(fake *self, test_answer *answer)
                                       "\"s3.session-token-expires-at-ms\":\"4102444800000\"}}]}");
 }
 
+#define FILE_JSON(path) "{\"content\":\"data\",\"file-path\":\"" path "\",\"file-format\":\"parquet\",\"spec-id\":0,\"partition\":[\"ab\",\"1.50\"],\"file-size-in-bytes\":100,\"record-count\":7}"
+#define DELETE_JSON "{\"content\":\"position-deletes\",\"file-path\":\"/d\",\"file-format\":\"parquet\",\"spec-id\":0,\"partition\":{\"1000\":\"ab\",\"1001\":null},\"file-size-in-bytes\":9,\"record-count\":1}"
+
+/* Submitted, then completed with one file and one task that brings another. */
+static void answer_plan(fake *self, const test_request *request, test_answer *answer)
+{
+    if (strstr(request->target, "/tasks"))
+        test_answer_text(answer, 200, "", "{\"file-scan-tasks\":[{\"data-file\":" FILE_JSON("/b") "}]}");
+    else if (strstr(request->target, "/plan/p%201"))
+        test_answer_text(answer, 200, "", "{\"status\":\"completed\",\"plan-tasks\":[\"more\"],\"delete-files\":[" DELETE_JSON "],\"file-scan-tasks\":[{\"data-file\":" FILE_JSON("/a")
+                                          ",\"delete-file-references\":[0]}]}");
+    else
+        test_answer_text(answer, 200, "", "{\"status\":\"submitted\",\"plan-id\":\"p 1\"}");
+    if (request->body_length) snprintf(self->last_form, sizeof(self->last_form), "%s", request->body);
+}
+
 static void answer_any(void *argument, const test_request *request, test_answer *answer)
 {
     fake *self = argument;
@@ -155,6 +172,8 @@ static void answer_any(void *argument, const test_request *request, test_answer 
     else if (strstr(request->target, "/metrics")) {
         snprintf(self->last_report, sizeof(self->last_report), "%s", request->body);
         test_answer_text(answer, 500, "", "nobody cares");
+    } else if (strstr(request->target, "/plan") || strstr(request->target, "/tasks")) {
+        answer_plan(self, request, answer);
     } else if (strstr(request->target, "/transactions/commit")) {
         answer_transaction(self, request, answer);
     } else if (strstr(request->target, "/credentials")) {
@@ -411,6 +430,46 @@ static void test_credentials_are_renewed_before_they_end(void **state)
     nl_arena_free(arena);
 }
 
+static void test_the_server_plans_when_it_is_to(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    fake self = {.config = "{\"overrides\":{\"scan-planning-mode\":\"server\"},\"endpoints\":[\"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}\","
+                           "\"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}\",\"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan\"]}",
+                 .metadata = first_metadata(arena), .fates = ""};
+    test_server server;
+    nl_iceberg_table *table;
+    test_server_start(&server, answer_any, &self);
+    nl_catalog *catalog = open_catalog(&server, NULL, 0);
+    const nl_str scope = NL_STR("n");
+    assert_ok(nl_catalog_load_table(catalog, &(nl_identifier){&scope, 1, NL_STR("t")}, &table));
+    assert_ok(append(table, 5));
+    const nl_table_metadata *metadata = nl_iceberg_table_metadata(table);
+    const nl_value one = nl_value_int(nl_type_bigint(), 1);
+    const nl_schema *schema = nl_table_schema(metadata);
+    const nl_predicate *predicate = nl_predicate_leaf(arena, NL_PREDICATE_GT, schema->root->fields[0].id, &one, 1);
+    const nl_scan_planning planning = {.metadata = metadata, .snapshot = nl_table_current_snapshot(metadata), .schema = schema, .predicate = predicate, .after_snapshot_id = NL_NONE};
+    nl_scan_plan *plan = NULL;
+    assert_ok(table->store->ops->plan_scan(table->store, &planning, &plan));
+    assert_non_null(plan);
+    assert_int_equal(plan->task_count, 2);
+    assert_text(plan->tasks[0].file->path, "/a");
+    assert_text(plan->tasks[0].file->partition[0].text, "ab");
+    assert_true(plan->tasks[0].deletes[0]->partition[1].is_null);
+    assert_int_equal(plan->tasks[0].delete_count, 1);
+    assert_text(plan->tasks[0].deletes[0]->path, "/d");
+    assert_text(plan->tasks[1].file->path, "/b");
+    assert_int_equal(plan->row_count, 14);
+    assert_string_equal(self.last_form, "{\"plan-task\":\"more\"}");
+    nl_scan_plan_release(plan);
+    nl_table_metadata_release(metadata);
+    nl_iceberg_table_release(table);
+    nl_catalog_release(catalog);
+    test_server_stop(&server);
+    nl_table_metadata_release(self.metadata);
+    nl_arena_free(arena);
+}
+
 static void test_what_cannot_be_opened_says_why(void **state)
 {
     (void)state;
@@ -464,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_an_unchanged_table_is_not_sent_again),
         cmocka_unit_test(test_several_tables_change_at_once),
         cmocka_unit_test(test_credentials_are_renewed_before_they_end),
+        cmocka_unit_test(test_the_server_plans_when_it_is_to),
         cmocka_unit_test(test_what_cannot_be_opened_says_why),
         cmocka_unit_test(test_nessies_keys_are_mapped),
     };

@@ -36,6 +36,7 @@ static const struct {
     [NL_REMOTE_REPORT_METRICS] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics", CLASSIC, false},
     [NL_REMOTE_TRANSACTION] = {"POST /v1/{prefix}/transactions/commit", CLASSIC, false},
     [NL_REMOTE_CREDENTIALS] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials", LATER, false},
+    [NL_REMOTE_PLAN] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan", LATER, false},
     [NL_REMOTE_LIST_VIEWS] = {"GET /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
     [NL_REMOTE_CREATE_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
     [NL_REMOTE_LOAD_VIEW] = {"GET /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},
@@ -236,6 +237,9 @@ static nl_status set_options(nl_remote_session *session)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "rest-page-size is no positive number: " NL_STR_FMT, NL_STR_ARG(session->page_size));
     if (mode.length && !nl_str_is_nocase(mode, "ALL") && !nl_str_is_nocase(mode, "REFS"))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "snapshot-loading-mode is neither ALL nor REFS: " NL_STR_FMT, NL_STR_ARG(mode));
+    const nl_str planning = nl_remote_property(session, "scan-planning-mode");
+    if (planning.length && !nl_str_is_nocase(planning, "client") && !nl_str_is_nocase(planning, "server"))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "scan-planning-mode is neither client nor server: " NL_STR_FMT, NL_STR_ARG(planning));
     session->loads_refs = nl_str_is_nocase(mode, "REFS");
     session->reports_metrics = bool_property(session, "rest-metrics-reporting-enabled", true);
     return NULL;

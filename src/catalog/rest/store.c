@@ -13,6 +13,7 @@
 #include "base/calendar.h"
 #include "base/crash.h"
 #include "catalog/rest/metrics.h"
+#include "catalog/rest/plan.h"
 #include "iceberg/metadata_diff.h"
 
 typedef struct rest_store {
@@ -21,6 +22,7 @@ typedef struct rest_store {
     nl_arena *arena;          /* owned: the texts */
     nl_identifier identifier;
     nl_str token;             /* a table's own; or empty */
+    bool plans_remotely;      /* scan-planning-mode=server, and it is offered */
 } rest_store;
 
 static nl_status rest_load(nl_table_store *base, nl_memory *memory, const nl_table_metadata **metadata)
@@ -204,6 +206,14 @@ static void rest_report_scan(nl_table_store *base, const struct nl_scan_report *
     nl_remote_report_scan(self->catalog, &self->identifier, self->token, report);
 }
 
+static nl_status rest_plan_scan(nl_table_store *base, const struct nl_scan_planning *input, struct nl_scan_plan **plan)
+{
+    rest_store *self = NL_CONTAINER(base, rest_store, base);
+    *plan = NULL;
+    if (!self->plans_remotely || !input->snapshot || input->after_snapshot_id > 0 || input->ignores_deletes) return NULL;
+    return nl_remote_plan_scan(self->catalog, &self->identifier, self->token, input, plan);
+}
+
 static void rest_free(nl_table_store *base)
 {
     rest_store *self = NL_CONTAINER(base, rest_store, base);
@@ -212,9 +222,17 @@ static void rest_free(nl_table_store *base)
     free(self);
 }
 
-static const nl_table_store_ops store_ops = {.load = rest_load, .swap = rest_swap, .report_scan = rest_report_scan, .free = rest_free};
+static const nl_table_store_ops store_ops = {.load = rest_load, .swap = rest_swap, .plan_scan = rest_plan_scan, .report_scan = rest_report_scan, .free = rest_free};
 
-nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *identifier, nl_str token, nl_table_store **store)
+static bool plans_remotely(const nl_remote_session *session, const nl_remote_table *table)
+{
+    nl_str mode = nl_remote_property(session, "scan-planning-mode");
+    for (uint32_t i = 0; i < table->config_count; i++)
+        if (nl_str_is(table->config[i].key, "scan-planning-mode")) mode = table->config[i].value;
+    return nl_str_is_nocase(mode, "server") && nl_remote_offers(session, NL_REMOTE_PLAN);
+}
+
+nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table, nl_table_store **store)
 {
     rest_store *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P_INT("receivedBytes", 0));
@@ -224,7 +242,8 @@ nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_identifier *i
     for (uint32_t i = 0; i < identifier->namespace_count; i++)
         parts[i] = nl_arena_str(self->arena, identifier->namespace_parts[i]);
     self->identifier = (nl_identifier){.namespace_parts = parts, .namespace_count = identifier->namespace_count, .name = nl_arena_str(self->arena, identifier->name)};
-    self->token = nl_arena_str(self->arena, token);
+    self->token = nl_arena_str(self->arena, nl_remote_table_token(table));
+    self->plans_remotely = plans_remotely(session, table);
     self->catalog = nl_remote_of(nl_catalog_retain(&catalog->base));
     *store = &self->base;
     return NULL;

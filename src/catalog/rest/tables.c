@@ -73,7 +73,7 @@ static nl_status handle_of(nl_remote_catalog *catalog, const nl_remote_session *
     const nl_str text = nl_identifier_text(arena, identifier);
     const nl_str name = nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(catalog->base.name), NL_STR_ARG(text));
     nl_status status = nl_remote_table_fs(catalog, session, identifier, table, &fs);
-    if (!status) status = nl_remote_store_new(catalog, identifier, nl_remote_table_token(table), &store);
+    if (!status) status = nl_remote_store_new(catalog, session, identifier, table, &store);
     if (status) {
         if (fs) nl_fs_release(fs);
         nl_table_metadata_release(table->metadata);
@@ -217,7 +217,7 @@ static nl_status place_of(nl_remote_catalog *catalog, const nl_remote_session *s
                           nl_table_store **store, nl_str *location)
 {
     nl_status status = nl_remote_table_fs(catalog, session, identifier, table, fs);
-    if (!status) status = nl_remote_store_new(catalog, identifier, nl_remote_table_token(table), store);
+    if (!status) status = nl_remote_store_new(catalog, session, identifier, table, store);
     if (!status) *location = nl_arena_str(arena, table->metadata->location);
     else if (*fs) nl_fs_release(*fs);
     nl_table_metadata_release(table->metadata);

@@ -210,6 +210,11 @@ static nl_status plan_files(const iceberg_source *self, const nl_predicate *pred
         .pool = pool,
         .memory = memory,
     };
+    nl_table_store *store = self->table->store;
+    if (store->ops->plan_scan) {
+        NL_TRY(store->ops->plan_scan(store, &planning, plan));
+        if (*plan) return NULL;
+    }
     return nl_scan_plan_new(&planning, plan);
 }
 

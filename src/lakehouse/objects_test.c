@@ -8,6 +8,7 @@
 
 #include "base/crash.h"
 #include "base/limits.h"
+#include "base/pool.h"
 #include "lakehouse/object_store.h"
 
 typedef struct fixture {
@@ -500,6 +501,82 @@ static void test_the_file_system_keeps_its_contracts(void **state)
     nl_fs_release(fs);
 }
 
+/* ---- Many at once. */
+
+/* An object of the race: its length says which letter it is made of. */
+static nl_status check_whole(nl_objects *objects, const char *key, nl_arena *arena)
+{
+    nl_object object = {0};
+    nl_object_reader *reader = NULL;
+    nl_status status = nl_store_open(objects, NL_STR("lake"), nl_str_from(key), (nl_str){0}, arena, &object, &reader);
+    if (nl_store_failed_with(status, "NoSuchKey")) {
+        nl_error_free(status);
+        return NULL;
+    }
+    NL_TRY(status);
+    uint8_t *bytes = nl_arena_alloc(arena, (size_t)object.size_bytes + 1);
+    status = nl_object_reader_read(reader, 0, (size_t)object.size_bytes, bytes);
+    nl_object_reader_free(reader);
+    NL_TRY(status);
+    for (uint64_t i = 0; i < object.size_bytes; i++)
+        if (bytes[i] != (uint8_t)('a' + object.size_bytes % 26)) return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an object is mixed of two"));
+    return NULL;
+}
+
+static nl_status put_letters(nl_objects *objects, const char *key, size_t length, nl_arena *arena)
+{
+    char *text = nl_arena_alloc(arena, length + 1);
+    memset(text, (int)('a' + length % 26), length);
+    nl_incoming *bytes = NULL;
+    NL_TRY(nl_incoming_new(objects, &bytes));
+    nl_store_put put = {.bucket = NL_STR("lake"), .key = nl_str_from(key), .bytes = bytes, .arena = arena};
+    nl_status status = nl_incoming_write(bytes, text, length);
+    if (!status) status = nl_store_write(objects, &put);
+    nl_incoming_free(bytes);
+    return status;
+}
+
+static nl_status race_step(void *argument, uint64_t i)
+{
+    nl_objects *objects = argument;
+    nl_arena *arena = nl_arena_new(NULL);
+    const uint64_t chance = i * 0x9e3779b97f4a7c15ull >> 40;
+    char key[16];
+    snprintf(key, sizeof(key), "race/%d", (int)(chance % 5));
+    nl_status status = NULL;
+    nl_store_delete gone = {.key = nl_str_from(key)};
+    switch (chance / 5 % 4) {
+    case 0:
+    case 1:
+        status = put_letters(objects, key, chance % 2 ? chance % 1000 : 66000 + chance % 20000, arena);
+        break;
+    case 2:
+        status = check_whole(objects, key, arena);
+        break;
+    default:
+        status = nl_store_delete_many(objects, NL_STR("lake"), &gone, 1, arena);
+        break;
+    }
+    nl_arena_free(arena);
+    return status;
+}
+
+static void test_many_threads_see_whole_objects(void **state)
+{
+    fixture *f = *state;
+    nl_pool *pool = nl_pool_new(8, "race");
+    assert_ok(nl_pool_for(pool, 400, race_step, f->objects));
+    nl_pool_free(pool);
+    nl_store_list list = {.bucket = NL_STR("lake"), .count_max = 10, .arena = f->arena};
+    assert_ok(nl_store_list_objects(f->objects, &list));
+    int large = 0;
+    for (uint32_t i = 0; i < list.count; i++) large += list.entries[i].object.size_bytes > NL_OBJECT_INLINE_BYTES_MAX;
+    assert_int_equal(count_files(f), large);
+    close_store(f);
+    open_store(f);
+    assert_int_equal(count_files(f), large);
+}
+
 /* ---- Killed on the way. */
 
 static void killed_put(fixture *f, const char *point)
@@ -555,6 +632,7 @@ int main(void)
         TEST(test_documents_and_tags),
         TEST(test_hidden_buckets_are_not_listed),
         TEST(test_the_file_system_keeps_its_contracts),
+        TEST(test_many_threads_see_whole_objects),
 #ifdef NL_FAULTS
         TEST(test_killed_at_each_point_the_object_is_old_or_new),
 #endif

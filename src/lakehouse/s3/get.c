@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+#include "base/limits.h"
 #include "base/number.h"
 #include "lakehouse/s3/s3.h"
 #include "storage/http.h"
@@ -261,12 +262,26 @@ static nl_status reply_stream(nl_reply *reply, nl_object_reader *reader, const n
     return NULL;
 }
 
+/* Few bytes that lie in the row. Takes reader. */
+static nl_status reply_inline(nl_s3_call *call, nl_reply *reply, nl_object_reader *reader, const nl_s3_range *range)
+{
+    nl_builder *body = NL_NEW(call->arena, nl_builder);
+    nl_builder_init(body, NL_OBJECT_INLINE_BYTES_MAX);
+    nl_append_fill(body, '\0', (size_t)range->length);
+    reply->body = body;
+    nl_status status = nl_builder_failed(body) ? NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)range->length), NL_P("receivedBytes", "0"))
+                                               : nl_object_reader_read(reader, range->start, (size_t)range->length, (uint8_t *)body->data);
+    nl_object_reader_free(reader);
+    return status;
+}
+
 /* Takes reader. */
-static nl_status reply_bytes(nl_reply *reply, nl_object_reader *reader, const nl_s3_range *range)
+static nl_status reply_bytes(nl_s3_call *call, nl_reply *reply, nl_object_reader *reader, const nl_s3_range *range)
 {
     int file = -1;
     uint64_t offset = 0;
     nl_status status = range->length ? nl_object_reader_file(reader, range->start, range->length, &file, &offset) : NULL;
+    if (!status && file < 0 && range->length && range->length <= NL_OBJECT_INLINE_BYTES_MAX) return reply_inline(call, reply, reader, range);
     if (!status && file < 0 && range->length) return reply_stream(reply, reader, range);
     nl_object_reader_free(reader);
     if (status || file < 0) return status;
@@ -289,7 +304,7 @@ nl_status nl_s3_get_object(nl_s3_call *call, nl_reply *reply)
         nl_object_reader_free(reader);
         return status;
     }
-    return reply_bytes(reply, reader, &range);
+    return reply_bytes(call, reply, reader, &range);
 }
 
 /* ---- GetObjectAttributes. */

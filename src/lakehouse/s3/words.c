@@ -74,7 +74,7 @@ bool nl_s3_parse_http_time(nl_str text, int64_t *micros)
     if (month == NL_NOT_FOUND || month % 3) return false;
     civil.month = (int32_t)(month / 3 + 1);
     if (!read_digits(text, 5, 2, &civil.day) || !read_digits(text, 12, 4, &civil.year) || !read_digits(text, 17, 2, &civil.hour) || !read_digits(text, 20, 2, &civil.minute) ||
-        !read_digits(text, 23, 2, &civil.second) || !nl_civil_is_valid(civil.year, civil.month, civil.day))
+        !read_digits(text, 23, 2, &civil.second) || !nl_civil_is_valid(civil.year, civil.month, civil.day) || civil.hour > 23 || civil.minute > 59 || civil.second > 60)
         return false;
     *micros = nl_micros_from_civil(&civil);
     return true;

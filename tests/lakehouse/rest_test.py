@@ -544,6 +544,39 @@ def test_pyiceberg_on_a_table_bucket_with_sigv4():
         del os.environ[name]
 
 
+def duckdb():
+    """DuckDB with its extensions from PyPI."""
+    import glob
+    import importlib
+    import os
+
+    import duckdb as module
+    db = module.connect(config={"allow_unsigned_extensions": "true"})
+    for name in ("httpfs", "avro", "iceberg"):
+        folder = os.path.dirname(importlib.import_module(f"duckdb_extension_{name}").__file__)
+        db.execute(f"LOAD '{glob.glob(folder + f'/extensions/*/{name}.duckdb_extension')[0]}'")
+    return db
+
+
+def test_duckdb_reads_and_writes():
+    """Without keys of its own: they come with each table (vended credentials), endpoint and path style too."""
+    db = duckdb()
+    for catalog, warehouse, uri in (("plain", "warehouse", lake.url("rest")), ("bucket", ARN, lake.url("s3tables") + "/iceberg")):
+        db.execute(f"ATTACH '{warehouse}' AS {catalog} (TYPE iceberg, ENDPOINT '{uri}', AUTHORIZATION_TYPE 'none')")
+        namespace = "duck_" + uuid.uuid4().hex[:6]
+        db.execute(f"CREATE SCHEMA {catalog}.{namespace}")
+        db.execute(f"CREATE TABLE {catalog}.{namespace}.t (id BIGINT, s VARCHAR)")
+        db.execute(f"INSERT INTO {catalog}.{namespace}.t SELECT i, 'row ' || i FROM range(1000) r(i)")
+        db.execute(f"INSERT INTO {catalog}.{namespace}.t VALUES (5000, 'last')")
+        equal(db.sql(f"SELECT count(*), sum(id), max(s) FROM {catalog}.{namespace}.t").fetchone(), (1001, sum(range(1000)) + 5000, "row 999"), catalog)
+        table = pyiceberg(catalog, uri=uri, warehouse=warehouse).load_table((namespace, "t"))
+        equal(table.scan(row_filter="id >= 998").to_arrow().sort_by("id")["s"].to_pylist(), ["row 998", "row 999", "last"])
+        table.append(rows(7000).rename_columns(["id", "s"]))
+        equal(db.sql(f"SELECT s FROM {catalog}.{namespace}.t WHERE id = 7000").fetchall(), [("row 7000",)])
+        db.execute(f"DROP TABLE {catalog}.{namespace}.t")
+        db.execute(f"DROP SCHEMA {catalog}.{namespace}")
+
+
 def test_planned_scans():
     """PyIceberg plans at the server; raw requests for the rest of the filter language."""
     import pyarrow

@@ -92,6 +92,19 @@ static nl_status check_requirements(const table_commit *commit)
     return NULL;
 }
 
+/* DuckDB sets the current schema of a new table last, after the spec and the order that need one: that update is applied
+ * first, and changes nothing when its turn comes. */
+static nl_status set_schema_early(const table_commit *commit, uint32_t next, nl_metadata_builder *builder)
+{
+    const nl_update_kind kind = commit->updates[next].kind;
+    if (commit->base.metadata || (kind != NL_UPDATE_ADD_SPEC && kind != NL_UPDATE_ADD_SORT_ORDER)) return NULL;
+    for (uint32_t i = 0; i < commit->update_count; i++) {
+        if (commit->updates[i].kind != NL_UPDATE_SET_CURRENT_SCHEMA) continue;
+        return i < next ? NULL : nl_metadata_builder_apply(builder, &commit->updates[i]);
+    }
+    return NULL;
+}
+
 static nl_status apply_updates(nl_rest_api_call *call, table_commit *commit, const nl_table_metadata **updated)
 {
     nl_metadata_builder *builder = nl_metadata_builder_new(commit->base.metadata, call->request->memory);
@@ -99,7 +112,8 @@ static nl_status apply_updates(nl_rest_api_call *call, table_commit *commit, con
     bool has_location = false;
     for (uint32_t i = 0; i < commit->update_count && !status; i++) {
         has_location = has_location || commit->updates[i].kind == NL_UPDATE_SET_LOCATION;
-        status = nl_metadata_builder_apply(builder, &commit->updates[i]);
+        status = set_schema_early(commit, i, builder);
+        if (!status) status = nl_metadata_builder_apply(builder, &commit->updates[i]);
     }
     if (!status && !commit->base.metadata && !has_location && call->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET) {
         nl_table_update update = {.kind = NL_UPDATE_SET_LOCATION};

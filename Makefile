@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -34,6 +34,9 @@ crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and
 
 lakehouse: build ## nilas up by boto3, PyIceberg and a browser
 	@scripts/lakehouse_test.sh build/debug/nilas
+
+catalogs: build ## JDBC, REST and Glue catalogs by nilas, Spark and PyIceberg by turns (needs java and mvn)
+	@scripts/catalogs_test.sh build/debug/nilas
 
 lakehouse-spark: build ## the chapter by real Spark with Iceberg's AWS bundle against nilas up (needs java and mvn)
 	@scripts/lakehouse_spark.sh build/debug/nilas

@@ -2,7 +2,7 @@
 """`nilas up` killed with SIGKILL while many write: what was acknowledged is there after the restart, whole; the rest is
 there whole or not at all; no file is left that nothing names.
 
-    tests/lakehouse/crash_test.py path/to/nilas [seconds of load] [kills]     (5 and 3 without)"""
+    [SEED=…] [KILLS=3] [LOAD_SECONDS=5] tests/lakehouse/s3_crash_test.py path/to/nilas"""
 import hashlib
 import os
 import random
@@ -17,8 +17,8 @@ import botocore.config
 import support
 from support import Lakehouse, check
 
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 5
-KILLS = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+SECONDS = float(os.environ.get("LOAD_SECONDS", 5))
+KILLS = int(os.environ.get("KILLS", 3))
 SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
 CONFIG = botocore.config.Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}, connect_timeout=2, read_timeout=20)
 SIZES = (0, 10, 1000, 65536, 65537, 300000)
@@ -167,5 +167,4 @@ def test_killed_at_every_point():
 
 
 if __name__ == "__main__":
-    sys.argv[2:] = []
     support.run_tests(sys.modules[__name__])

@@ -239,6 +239,12 @@ nl_status nl_rest_api_read_identifier(nl_rest_api_call *call, const json_t *obje
     return nl_json_text(object, "name", NL_REST_API_BODY, &identifier->name);
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 nl_status nl_rest_api_page(nl_rest_api_call *call, nl_str *after, uint32_t *count_max, bool *is_paged)
 {
     bool has_token, has_size;
@@ -247,19 +253,16 @@ nl_status nl_rest_api_page(nl_rest_api_call *call, nl_str *after, uint32_t *coun
     int64_t wanted = NL_REST_API_PAGE_MAX;
     if (has_size && (!nl_parse_int64(size, &wanted) || wanted < 1))
         return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid pageSize: " NL_STR_FMT, NL_STR_ARG(size));
-    char *name = nl_arena_alloc(call->arena, token.length / 2 + 1);
-    bool is_good = token.length % 2 == 0;
-    for (size_t i = 0; is_good && i + 1 < token.length; i += 2) {
-        unsigned value = 0;
-        for (size_t k = i; k < i + 2; k++) {
-            const char c = token.data[k];
-            is_good = is_good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'));
-            value = value * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-        }
-        name[i / 2] = (char)value;
+    const size_t length = token.length / 2;
+    char *name = nl_arena_alloc(call->arena, length + 1);
+    bool is_good = token.length == 2 * length;
+    for (size_t i = 0; is_good && i < length; i++) {
+        const int high = hex_digit(token.data[2 * i]), low = hex_digit(token.data[2 * i + 1]);
+        is_good = high >= 0 && low >= 0;
+        name[i] = (char)(high * 16 + low);
     }
     if (!is_good) return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid pageToken: " NL_STR_FMT, NL_STR_ARG(token));
-    *after = (nl_str){name, token.length / 2};
+    *after = (nl_str){name, length};
     *is_paged = has_token || has_size;
     *count_max = *is_paged ? (uint32_t)NL_MIN(wanted, NL_REST_API_PAGE_MAX) : UINT32_MAX - 1;
     return NULL;

@@ -10,11 +10,11 @@ nilas=$(realpath "$1")
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
-packages=("boto3==1.44.8" "pyiceberg[pyarrow]==0.12.0" "playwright==1.65.2"
+packages=("boto3==1.44.8" "pyiceberg[pyarrow]==0.12.0" "playwright==1.65.2" "trino==0.340.0"
   "duckdb==1.5.5" "duckdb-extension-httpfs==1.5.5" "duckdb-extension-avro==1.5.5" "duckdb-extension-iceberg==1.5.5" "awscli==1.46.3")
 
 python=${NILAS_TEST_PYTHON:-$cache/venv-lakehouse/bin/python}
-if ! "$python" -c 'import boto3, pyiceberg, pyarrow, playwright, duckdb, duckdb_extension_httpfs, duckdb_extension_iceberg, duckdb_extension_avro, awscli' 2> /dev/null; then
+if ! "$python" -c 'import boto3, pyiceberg, pyarrow, playwright, trino, duckdb, duckdb_extension_httpfs, duckdb_extension_iceberg, duckdb_extension_avro, awscli' 2> /dev/null; then
   python=$cache/venv-lakehouse/bin/python
   [ -x "$python" ] || python3 -m venv "$cache/venv-lakehouse"
   "$python" -m pip install -q "${packages[@]}"

@@ -153,4 +153,4 @@ NL_MUST_USE nl_status nl_s3tables_service_new(nl_tables *tables, const nl_lakeho
 NL_MUST_USE nl_status nl_glue_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);     /* :8486 */
 struct nl_queries;
 NL_MUST_USE nl_status nl_athena_service_new(nl_tables *tables, struct nl_queries *queries, const nl_lakehouse_keys *keys, struct nl_service **service); /* :8009; queries: borrowed, or NULL */
-NL_MUST_USE nl_status nl_trino_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);    /* :8485 */
+NL_MUST_USE nl_status nl_trino_service_new(nl_tables *tables, struct nl_queries *queries, const nl_lakehouse_keys *keys, struct nl_service **service);   /* :8485; queries: borrowed, or NULL */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "command/command.h"
+#include "lakehouse/dialect.h"
 #include "sql/split.h"
 
 #define SESSION_MEMORY "1g"
@@ -52,15 +53,8 @@ static nl_status use(nl_athena *athena, nl_str catalog, nl_str database, nl_sess
 
 nl_status nl_athena_session(nl_athena *athena, nl_str catalog, nl_str database, nl_session **session)
 {
-    /* The dialect: double quotes around names, no backslashes in texts, UTC. */
-    static const nl_property confs[] = {
-        {NL_STR_INIT("spark.sql.ansi.enabled"), NL_STR_INIT("true")},
-        {NL_STR_INIT("spark.sql.ansi.doubleQuotedIdentifiers"), NL_STR_INIT("true")},
-        {NL_STR_INIT("spark.sql.parser.escapedStringLiterals"), NL_STR_INIT("true")},
-        {NL_STR_INIT("spark.sql.session.timeZone"), NL_STR_INIT("UTC")},
-    };
     nl_session *made;
-    NL_TRY(nl_session_new(confs, NL_COUNT(confs), &made));
+    NL_TRY(nl_session_new(nl_dialect_confs, nl_dialect_conf_count, &made));
     nl_arena *arena = nl_arena_new(NULL);
     nl_status status = add_catalogs(athena, NL_WAREHOUSE_TABLE_BUCKET, NL_ATHENA_FEDERATED, made, arena);
     if (!status) status = add_catalogs(athena, NL_WAREHOUSE_PLAIN, "", made, arena);
@@ -420,7 +414,7 @@ static nl_status run_statement(nl_athena *athena, nl_execution *execution, nl_se
     nl_str text;
     nl_result *result = NULL;
     NL_TRY(statement_text(athena, execution, arena, &text));
-    NL_TRY(nl_command_run(session, text, &result));
+    NL_TRY(nl_command_run(session, nl_dialect_to_engine(arena, text), &result));
     nl_builder columns;
     nl_builder_init(&columns, 16u << 20);
     nl_athena_append_columns(nl_result_schema(result), &columns);

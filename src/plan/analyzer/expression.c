@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "function/coercion.h"
+#include "session/session.h"
 
 static const nl_pretty *pretty2(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b)
 {
@@ -273,6 +274,28 @@ static nl_status resolve_concat(nl_scope *scope, const nl_ast_expr *ast, const n
     return NULL;
 }
 
+/* What Trino's dialect gives another meaning than Spark's. */
+static bool is_trino(nl_scope *scope)
+{
+    const nl_session *session = nl_scope_confs(scope)->session;
+    return session && nl_session_get_bool(session, "spark.nilas.sql.trino");
+}
+
+static bool is_integer(const nl_type *type)
+{
+    return is_small_integer(type) || type->id == NL_TYPE_BIGINT;
+}
+
+/* 7 / 2 is 3 there, of the wider of both types. */
+static nl_status resolve_integer_division(nl_scope *scope, const nl_expr *left, const nl_expr *right, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_type *type = nl_common_type(arena, left->type, right->type, true);
+    NL_TRY(operator_call(scope, "div", left, right, result));
+    *result = named(arena, nl_expr_cast(arena, *result, type, nl_scope_cast_mode(scope)), pretty2(arena, NL_STR("(\1 / \1)"), left, right));
+    return NULL;
+}
+
 static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -289,6 +312,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
         *result = dates;
         return NULL;
     }
+    if (op == NL_AST_BINARY_DIVIDE && is_integer(left->type) && is_integer(right->type) && is_trino(scope)) return resolve_integer_division(scope, left, right, result);
     const char *name = operator_name(op);
     if (is_comparison(op)) NL_TRY(check_nested_operands(scope, name, left, right));
     NL_TRY(operator_call(scope, name, left, right, result));
@@ -521,7 +545,7 @@ static nl_status resolve_subscript(nl_scope *scope, const nl_ast_expr *ast, cons
     if (type->id != NL_TYPE_ARRAY && type->id != NL_TYPE_MAP)
         return NL_RAISE(INVALID_EXTRACT_BASE_FIELD_TYPE, NL_P_STR("base", nl_quote_expr(arena, args[0])),
                         NL_P_STR("other", nl_quote_type(arena, type)));
-    const char *name = type->id == NL_TYPE_MAP ? "[]" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
+    const char *name = type->id == NL_TYPE_MAP ? "[]" : is_trino(scope) ? "element_at" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
     NL_TRY(nl_call_function(scope, nl_str_from(name), args, 2, result));
     *result = named(arena, *result, pretty2(arena, NL_STR("\1[\1]"), args[0], args[1]));
     return NULL;

@@ -17,7 +17,8 @@ typedef struct token {
 
 typedef struct dialect {
     nl_arena *arena;
-    token *tokens; /* with room for none more than bytes */
+    token *tokens; /* with room for one more than there are bytes */
+    uint32_t *partner; /* of a bracket: the one that it opens or closes; count: none */
     uint32_t count;
 } dialect;
 
@@ -116,17 +117,24 @@ static uint32_t before(const dialect *self, uint32_t at)
     return self->count;
 }
 
-/* The bracket that closes the one at `at`; count: none does. */
+/* The bracket that closes the one at `at`; count: none does. Known from the start, so that nesting costs nothing. */
 static uint32_t closing(const dialect *self, uint32_t at)
 {
-    int32_t depth = 0;
-    for (; at < self->count; at++) {
-        if (self->tokens[at].kind != TOKEN_SIGN || self->tokens[at].text.length == 0) continue;
-        const char c = self->tokens[at].text.data[0];
-        if (c == '(' || c == '[') depth++;
-        if ((c == ')' || c == ']') && --depth == 0) return at;
+    return at < self->count && self->partner[at] > at ? self->partner[at] : self->count;
+}
+
+static void pair_brackets(dialect *self)
+{
+    uint32_t *open = NL_NEW_ARRAY(self->arena, uint32_t, self->count + 1), depth = 0;
+    self->partner = NL_NEW_ARRAY(self->arena, uint32_t, self->count + 1);
+    for (uint32_t i = 0; i <= self->count; i++) self->partner[i] = self->count;
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (is_sign(self, i, '(') || is_sign(self, i, '[')) open[depth++] = i;
+        if (!is_sign(self, i, ')') && !is_sign(self, i, ']')) continue;
+        if (depth == 0) continue;
+        self->partner[i] = open[--depth];
+        self->partner[open[depth]] = i;
     }
-    return self->count;
 }
 
 static void drop(dialect *self, uint32_t from, uint32_t to)
@@ -209,12 +217,9 @@ static void translate_quotes(dialect *self)
 /* The bracket that closes at `at` belongs to CAST or TRY_CAST. */
 static bool closes_cast(const dialect *self, uint32_t at)
 {
-    int32_t depth = 0;
-    for (uint32_t i = at; i < self->count; i = before(self, i)) {
-        if (is_sign(self, i, ')')) depth++;
-        if (is_sign(self, i, '(') && --depth == 0) return is_word(self, before(self, i), "cast") || is_word(self, before(self, i), "try_cast");
-    }
-    return false;
+    if (at >= self->count || self->partner[at] >= at) return false;
+    const uint32_t word = before(self, self->partner[at]);
+    return is_word(self, word, "cast") || is_word(self, word, "try_cast");
 }
 
 static void translate_types(dialect *self)
@@ -486,6 +491,7 @@ nl_str nl_dialect_to_engine(nl_arena *arena, nl_str sql)
 {
     dialect self = {.arena = arena};
     read_tokens(&self, sql);
+    pair_brackets(&self);
     translate_quotes(&self);
     translate_sorting(&self);
     translate_limits(&self);

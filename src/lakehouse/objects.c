@@ -155,7 +155,9 @@ bool nl_bucket_name_is_valid(nl_str name)
         const bool is_end = i == 0 || i + 1 == name.length;
         if (is_alphanumeric) continue;
         if (is_end || (c != '-' && c != '.')) return false;
-        if (c == '.' && name.data[i - 1] == '.') return false;
+        const char before = name.data[i - 1]; /* each label begins and ends with a letter or digit */
+        if ((c == '.' && before != '-' && before != '.') || (c == '-' && before != '.')) continue;
+        return false;
     }
     return true;
 }

@@ -198,7 +198,7 @@ static void test_names_that_fail(void **state)
     assert_store_fails(put_in(f, key, NL_STR("1"), (nl_write_conditions){0}, NULL), "KeyTooLongError");
     key[1024] = '\0';
     put(f, key, NL_STR("1"));
-    const char *bad[] = {"ab", "Upper", "a_b", "-ab", "ab-", "a..b", "192.168.1.1", "", "a/b"};
+    const char *bad[] = {"ab", "Upper", "a_b", "-ab", "ab-", "a..b", "a-.b", "a.-b", "192.168.1.1", "", "a/b"};
     for (size_t i = 0; i < NL_COUNT(bad); i++) assert_store_fails(nl_objects_create_bucket(f->objects, nl_str_from(bad[i]), false), "InvalidBucketName");
     assert_ok(nl_objects_create_bucket(f->objects, NL_STR("a.b-c"), false));
 }

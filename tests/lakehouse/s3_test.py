@@ -414,6 +414,13 @@ def test_versions():
     equal([(m["VersionId"], m["IsLatest"]) for m in listed["DeleteMarkers"]], [(marker["VersionId"], True)])
     pages = list(c.get_paginator("list_object_versions").paginate(Bucket=b, PaginationConfig={"PageSize": 2}))
     equal([v["VersionId"] for p in pages for v in p.get("Versions", [])], ids[::-1] + ["null"], f"{len(pages)} pages")
+    plain = bucket(c)
+    for i in range(5):
+        c.put_object(Bucket=plain, Key=f"k{i}")
+    page = c.list_object_versions(Bucket=plain, MaxKeys=2)
+    c.delete_objects(Bucket=plain, Delete={"Objects": [{"Key": v["Key"], "VersionId": v["VersionId"]} for v in page["Versions"]]})
+    rest = c.list_object_versions(Bucket=plain, KeyMarker=page["NextKeyMarker"], VersionIdMarker=page["NextVersionIdMarker"])
+    equal([v["Key"] for v in rest["Versions"]], ["k2", "k3", "k4"], "paging goes on where the last page was deleted")
     equal(c.delete_object(Bucket=b, Key="k", VersionId=marker["VersionId"])["DeleteMarker"], True)
     equal(c.get_object(Bucket=b, Key="k")["Body"].read(), b"2")
     c.delete_object(Bucket=b, Key="k", VersionId=ids[2])

@@ -165,6 +165,10 @@ static nl_status read_version_marker(nl_s3_call *call, nl_str key, nl_str versio
     if (!status) *sequence = object.sequence;
     if (!nl_store_failed_with(status, "NoSuchVersion")) return status;
     nl_error_free(status);
+    if (nl_str_is(version, "null")) { /* nobody knows where it was: rather a version twice than one not at all */
+        *sequence = INT64_MAX;
+        return NULL;
+    }
     for (size_t i = 0; i < 16 && version.length == 32; i++) {
         const char c = version.data[i];
         const bool is_digit = c >= '0' && c <= '9', is_letter = c >= 'a' && c <= 'f';

@@ -307,18 +307,28 @@ static nl_status parse_text(nl_str text, nl_str metadata_file, nl_memory *memory
     return status;
 }
 
-nl_status nl_table_metadata_parse(nl_bytes content, nl_str metadata_file, nl_memory *memory, const nl_table_metadata **metadata)
+nl_status nl_metadata_text(nl_bytes content, nl_str path, nl_memory *memory, nl_buffer **plain, nl_str *text)
 {
     const bool is_gzip = content.length >= 2 && content.data[0] == 0x1f && content.data[1] == 0x8b;
-    if (!is_gzip) return parse_text((nl_str){(const char *)content.data, content.length}, metadata_file, memory, metadata);
+    *plain = NULL;
+    *text = (nl_str){(const char *)content.data, content.length};
+    if (!is_gzip) return NULL;
     nl_codec_context *codecs = nl_codec_context_new(memory);
-    nl_buffer *plain = NULL;
     const char *problem = NULL;
-    nl_status status = nl_codec_decompress_grow(codecs, NL_CODEC_GZIP, content, NL_METADATA_BYTES_MAX, memory, &plain, &problem);
-    if (!status && problem) status = nl_json_corrupt(metadata_file, "its gzip stream: %s", problem);
-    if (!status) status = parse_text((nl_str){(const char *)plain->data, plain->size_bytes}, metadata_file, memory, metadata);
-    nl_buffer_release(plain);
+    nl_status status = nl_codec_decompress_grow(codecs, NL_CODEC_GZIP, content, NL_METADATA_BYTES_MAX, memory, plain, &problem);
+    if (!status && problem) status = nl_json_corrupt(path, "its gzip stream: %s", problem);
+    if (!status) *text = (nl_str){(const char *)(*plain)->data, (*plain)->size_bytes};
     nl_codec_context_free(codecs);
+    return status;
+}
+
+nl_status nl_table_metadata_parse(nl_bytes content, nl_str metadata_file, nl_memory *memory, const nl_table_metadata **metadata)
+{
+    nl_buffer *plain;
+    nl_str text;
+    nl_status status = nl_metadata_text(content, metadata_file, memory, &plain, &text);
+    if (!status) status = parse_text(text, metadata_file, memory, metadata);
+    nl_buffer_release(plain);
     return status;
 }
 

@@ -62,6 +62,9 @@ typedef struct nl_table_metadata {
 
 /* Parses JSON, or gzip of JSON (told by its first bytes). Fails: NILAS_CORRUPT_FILE naming the path and the key. */
 NL_MUST_USE nl_status nl_table_metadata_parse(nl_bytes content, nl_str metadata_file, nl_memory *memory, const nl_table_metadata **metadata);
+/* The JSON text of a metadata file, table's or view's: as it is, or out of its gzip. *plain (NULL for a plain file) is
+ * counted and holds the text. */
+NL_MUST_USE nl_status nl_metadata_text(nl_bytes content, nl_str path, nl_memory *memory, nl_buffer **plain, nl_str *text);
 NL_MUST_USE nl_status nl_table_metadata_read(nl_fs *fs, nl_str metadata_file, nl_memory *memory, const nl_table_metadata **metadata);
 /* From JSON in memory (a REST response); metadata_file is the response's metadata-location. */
 NL_MUST_USE nl_status nl_table_metadata_from_json(const json_t *json, nl_str metadata_file, nl_memory *memory,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "format/codec/codec.h"
 #include "iceberg/metadata.h"
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -159,16 +158,11 @@ static nl_status parse_text(nl_str text, nl_str metadata_file, nl_memory *memory
 
 nl_status nl_view_metadata_parse(nl_bytes content, nl_str metadata_file, nl_memory *memory, const nl_view_metadata **metadata)
 {
-    if (content.length < 2 || content.data[0] != 0x1f || content.data[1] != 0x8b)
-        return parse_text((nl_str){(const char *)content.data, content.length}, metadata_file, memory, metadata);
-    nl_codec_context *codecs = nl_codec_context_new(memory);
-    nl_buffer *plain = NULL;
-    const char *problem = NULL;
-    nl_status status = nl_codec_decompress_grow(codecs, NL_CODEC_GZIP, content, NL_METADATA_BYTES_MAX, memory, &plain, &problem);
-    if (!status && problem) status = nl_json_corrupt(metadata_file, "its gzip stream: %s", problem);
-    if (!status) status = parse_text((nl_str){(const char *)plain->data, plain->size_bytes}, metadata_file, memory, metadata);
+    nl_buffer *plain;
+    nl_str text;
+    nl_status status = nl_metadata_text(content, metadata_file, memory, &plain, &text);
+    if (!status) status = parse_text(text, metadata_file, memory, metadata);
     nl_buffer_release(plain);
-    nl_codec_context_free(codecs);
     return status;
 }
 

@@ -45,7 +45,7 @@ static void start(fixture *f, script *steps, const char *faults)
     test_server_start(&f->server, play, steps);
     f->memory = nl_memory_new(NULL, "test", 64u << 20);
     assert_ok(nl_fault_plan_parse(nl_str_from(faults), &f->faults));
-    const nl_http_options options = {.stall_timeout_ms = 200, .deadline_ms = 5000, .attempts_max = 4, .faults = f->faults};
+    const nl_http_options options = {.stall_timeout_ms = 1000, .deadline_ms = 30000, .attempts_max = 4, .faults = f->faults};
     assert_ok(nl_http_client_new(&options, f->memory, &f->client));
     snprintf(f->url, sizeof(f->url), "%s/k?q=secret", f->server.url);
 }

@@ -52,7 +52,12 @@ static nl_status read_name(reader *self, nl_str *name)
     const size_t start = self->at;
     while (self->at < self->in.length && is_name_byte(self->in.data[self->at], self->at == start)) self->at++;
     *name = nl_str_slice(self->in, start, self->at);
-    return name->length > 0 ? NULL : broken(self, "a name is missing");
+    if (name->length == 0) return broken(self, "a name is missing");
+    const size_t colon = nl_str_find_char(*name, ':', 0);
+    if (colon == NL_NOT_FOUND) return NULL;
+    const nl_str local = nl_str_slice(*name, colon + 1, name->length); /* Namespaces in XML: a prefix and a name, each a name by itself */
+    const bool is_good = colon > 0 && local.length > 0 && is_name_byte(local.data[0], true) && nl_str_find_char(local, ':', 0) == NL_NOT_FOUND;
+    return is_good ? NULL : broken(self, "a name with colons in the wrong places");
 }
 
 static nl_str local_name(nl_str name)

@@ -71,6 +71,9 @@ static void test_what_is_not_plain_xml_is_refused(void **state)
         {"<a><?php ?></a>", "processing"},
         {"<a><!-- </a>", "without its end"},
         {"<1/>", "name is missing"},
+        {"<a:1/>", "colons"},
+        {"<:a/>", "colons"},
+        {"<a:b:c/>", "colons"},
         {"<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>", "too many levels"},
     };
     for (uint32_t i = 0; i < NL_COUNT(cases); i++) {

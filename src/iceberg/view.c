@@ -419,6 +419,8 @@ void nl_view_update_append_json(const nl_view_update *update, nl_builder *out)
         nl_json_key(&json, "schema");
         nl_schema_append_json(update->schema, out);
         nl_json_after_value(&json);
+        nl_json_key(&json, "last-column-id"); /* deprecated, and asked for by some servers */
+        nl_json_write_int(&json, update->schema->highest_field_id);
         break;
     case NL_VIEW_SET_LOCATION:
         begin_update(&json, "set-location");

@@ -32,6 +32,9 @@ static const char *const catalog_properties[] = {
     "table-default.", "table-override.", "view-default.", "view-override.", "hadoop.", "s3.", "client.", "rest.", "glue.", "jdbc.", "http-client.", "metrics-reporter-impl",
     "lock-impl", "lock.", "clients", "credential", "token", "scope", "oauth2-server-uri", "header.", "prefix", "use-nullable-query-schema", "defaultDatabase",
     "use-timestamp-without-timezone-in-new-tables", "gcs.", "adls.", "manifest.cache-enabled", "io.manifest.", "user", "password",
+    "audience", "resource", "token-refresh-enabled", "token-exchange-enabled", "token-expires-in-ms", "snapshot-loading-mode", "rest-metrics-reporting-enabled",
+    "rest-page-size", "view-endpoints-supported", "namespace-separator", "scan-planning-mode", "rest-table-cache.", "unique-table-location", "encryption.", "ref",
+    "ref.hash", "authentication.",
 };
 
 /* The part of spark.sql.catalog.NAME.part; data NULL when the key is no such one. */

@@ -77,6 +77,18 @@ typedef struct commit { /* one swap */
     int64_t tries_max, wait_ms_min, wait_ms_max; /* commit.status-check.* */
 } commit;
 
+/* Some servers (Nessie, which has branches of its own) take a commit and keep nothing of a table's own branches and tags. */
+static nl_status check_refs_kept(const commit *c, const nl_table_metadata *committed)
+{
+    for (uint32_t i = 0; i < c->diff.update_count; i++) {
+        const nl_table_update *update = &c->diff.updates[i];
+        if (update->kind != NL_UPDATE_SET_SNAPSHOT_REF || nl_str_is(update->ref->name, NL_MAIN_BRANCH) || nl_table_ref(committed, update->ref->name)) continue;
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The REST catalog " NL_STR_FMT " does not keep branches and tags of a table: " NL_STR_FMT " is not there after a commit that was taken",
+                             NL_STR_ARG(c->subject.catalog), NL_STR_ARG(update->ref->name));
+    }
+    return NULL;
+}
+
 /* NULL done; NILAS_COMMIT_FAILED and others: surely not done by this try; kind UNKNOWN_STATE: nobody knows. */
 static nl_status try_once(commit *c, const nl_table_metadata **committed)
 {
@@ -175,6 +187,14 @@ static nl_status swap_in(commit *c, const nl_table_metadata *base, nl_builder *b
     if (may_come) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE); /* 5xx for a creation; no connection: worth another try */
     if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = settle(c, status, committed);
     nl_remote_cache_drop(self->catalog->cache, c->request.path);
+    if (!status && base) {
+        status = check_refs_kept(c, *committed);
+        if (status) {
+            nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE); /* something was taken: its files stay */
+            nl_table_metadata_release(*committed);
+            *committed = NULL;
+        }
+    }
     if (status && nl_error_condition(status) == NL_COND_NILAS_IO_ERROR && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) {
         nl_status unknown = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: %s", nl_error_message(status));
         nl_error_free(status);

@@ -65,18 +65,37 @@ static bool has_version(const nl_view_metadata *view, int32_t version_id)
     return is_there;
 }
 
-/* Java's server takes a new version's own id for granted when its schema is "the one added last", and does not count a
- * version that was there already as added: both ids are sent as they will be. */
-static nl_view_update with_ids(const nl_view_update *update, const nl_view_metadata *base, const nl_view_metadata *updated, nl_view_version *version)
+static bool has_schema(const nl_view_metadata *view, int32_t schema_id)
 {
-    nl_view_update sent = *update;
+    bool is_there = false;
+    for (uint32_t i = 0; i < view->schema_count; i++)
+        is_there = is_there || view->schemas[i]->schema_id == schema_id;
+    return is_there;
+}
+
+/* An update with the ids that it leads to, as Java's client sends them: its server takes a new version's own id for granted
+ * when its schema is "the one added last", and does not count a version that was there already as added; Nessie takes
+ * schemas by their ids, and none twice. False: nothing is to be sent. */
+static bool with_ids(const nl_view_update *update, const nl_view_metadata *base, const nl_view_metadata *updated, nl_view_version *version, nl_schema *schema,
+                     nl_view_update *sent)
+{
+    const int32_t schema_id = nl_view_schema(updated)->schema_id;
+    const bool is_known = has_schema(base, schema_id);
+    *sent = *update;
+    if (update->kind == NL_VIEW_ADD_SCHEMA) {
+        *schema = *update->schema;
+        schema->schema_id = schema_id;
+        sent->schema = schema;
+        return !is_known;
+    }
     if (update->kind == NL_VIEW_ADD_VERSION) {
         *version = *update->version;
         version->version_id = updated->current_version_id;
-        sent.version = version;
+        if (is_known) version->schema_id = schema_id;
+        sent->version = version;
     }
-    if (update->kind == NL_VIEW_SET_CURRENT_VERSION && update->number == -1 && has_version(base, updated->current_version_id)) sent.number = updated->current_version_id;
-    return sent;
+    if (update->kind == NL_VIEW_SET_CURRENT_VERSION && update->number == -1 && has_version(base, updated->current_version_id)) sent->number = updated->current_version_id;
+    return true;
 }
 
 static void append_change(nl_builder *out, const nl_identifier *identifier, const nl_view_metadata *base, const nl_view_metadata *updated, const nl_view_update *updates,
@@ -84,6 +103,8 @@ static void append_change(nl_builder *out, const nl_identifier *identifier, cons
 {
     nl_json_writer writer = {.out = out};
     nl_view_version version;
+    nl_view_update sent;
+    nl_schema schema;
     nl_json_begin(&writer, '{');
     nl_json_key(&writer, "identifier");
     nl_remote_append_identifier(&writer, identifier);
@@ -99,7 +120,7 @@ static void append_change(nl_builder *out, const nl_identifier *identifier, cons
     nl_json_key(&writer, "updates");
     nl_json_begin(&writer, '[');
     for (uint32_t i = 0; i < update_count; i++) {
-        const nl_view_update sent = with_ids(&updates[i], base, updated, &version);
+        if (!with_ids(&updates[i], base, updated, &version, &schema, &sent)) continue;
         nl_json_before_value(&writer);
         nl_view_update_append_json(&sent, out);
         nl_json_after_value(&writer);

@@ -1,4 +1,4 @@
-/* function/regex.h - Java's regular expressions on PCRE2. Private to function/. */
+/* function/regex.h - Java's regular expressions on PCRE2. For function/, and patterns that services are given. */
 #pragma once
 
 #include "function/kernel.h"

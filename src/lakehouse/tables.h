@@ -147,6 +147,11 @@ NL_MUST_USE nl_status nl_tables_commit_view(nl_tables *tables, int64_t warehouse
 /* A warehouse as a catalog of the engine, in the process: Athena, Trino, maintenance, dashboard, and REST itself. Counted. */
 NL_MUST_USE nl_status nl_tables_catalog(nl_tables *tables, int64_t warehouse_id, nl_str name, const nl_commit_environment *environment, nl_catalog **catalog);
 
+/* The Glue catalog, Athena's AwsDataCatalog: made when it is not there, with a database "default"; both services call it. */
+#define NL_GLUE_CATALOG "AwsDataCatalog"
+#define NL_GLUE_BUCKET  "awsdatacatalog" /* tables that are made without a place */
+NL_MUST_USE nl_status nl_tables_open_glue(nl_tables *tables, nl_arena *arena, nl_warehouse *warehouse);
+
 /* The services. Each borrows tables. */
 NL_MUST_USE nl_status nl_rest_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service);     /* :8181, plain warehouses */
 NL_MUST_USE nl_status nl_s3tables_service_new(nl_tables *tables, const nl_lakehouse_keys *keys, struct nl_service **service); /* :8013, with /iceberg below it */

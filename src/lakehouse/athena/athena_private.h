@@ -9,11 +9,10 @@
 #include "lakehouse/tables_private.h"
 
 #define NL_ATHENA_REQUEST    NL_STR("the request")
-#define NL_ATHENA_CATALOG    "AwsDataCatalog"
+#define NL_ATHENA_CATALOG    NL_GLUE_CATALOG
 #define NL_ATHENA_FEDERATED  "s3tablescatalog/" /* and a table bucket's name */
 #define NL_ATHENA_WORK_GROUP "primary"
 #define NL_ATHENA_BUCKET     "aws-athena-query-results-123456789012-us-east-1" /* for those who name no place */
-#define NL_GLUE_BUCKET       "awsdatacatalog" /* tables of the Glue catalog that are made without a place */
 #define NL_ATHENA_WORKERS    4u
 
 /* One execution while this process knows it; counted. Texts are in its arena; what changes is guarded by the service's mutex. */

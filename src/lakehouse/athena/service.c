@@ -227,28 +227,6 @@ static void free_service(nl_service *service)
 
 static const nl_service_ops ops = {.name = "athena", .default_port = 8009, .answer = answer, .fail = fail, .free = free_service};
 
-/* The Glue catalog of this lakehouse, which is where unqualified names belong. */
-static nl_status make_glue_catalog(nl_tables *tables)
-{
-    nl_arena *arena = nl_arena_new(NULL);
-    nl_warehouse found;
-    bool exists;
-    nl_status status = nl_tables_find_warehouse(tables, NL_WAREHOUSE_GLUE, NL_STR(NL_ATHENA_CATALOG), arena, &found, &exists);
-    if (!status && !exists) {
-        const nl_warehouse wanted = {.kind = NL_WAREHOUSE_GLUE, .name = NL_STR(NL_ATHENA_CATALOG), .location = NL_STR("s3://" NL_GLUE_BUCKET)};
-        if (tables->objects) status = nl_objects_create_bucket(tables->objects, NL_STR(NL_GLUE_BUCKET), false);
-        if (status && nl_error_condition(status) == NL_COND_NILAS_ALREADY_EXISTS) {
-            nl_error_free(status);
-            status = NULL;
-        }
-        if (!status) status = nl_tables_create_warehouse(tables, &wanted, arena, &found);
-        const nl_str name = NL_STR("default");
-        if (!status) status = nl_tables_create_namespace(tables, found.id, &name, 1, NULL, 0);
-    }
-    nl_arena_free(arena);
-    return status;
-}
-
 nl_status nl_athena_service_new(nl_tables *tables, nl_queries *queries, const nl_lakehouse_keys *keys, nl_service **service)
 {
     nl_athena *made = calloc(1, sizeof(*made));
@@ -262,8 +240,9 @@ nl_status nl_athena_service_new(nl_tables *tables, nl_queries *queries, const nl
     nl_mutex_init(&made->mutex);
     made->pool = nl_pool_new(NL_ATHENA_WORKERS, "athena");
     made->tasks = nl_task_group_new(made->pool, NULL);
+    nl_warehouse glue;
     nl_status status = nl_athena_items_open(made);
-    if (!status) status = make_glue_catalog(tables);
+    if (!status) status = nl_tables_open_glue(tables, made->arena, &glue);
     if (status) {
         free_service(&made->base);
         return status;

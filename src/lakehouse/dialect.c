@@ -222,6 +222,44 @@ static bool closes_cast(const dialect *self, uint32_t at)
     return is_word(self, word, "cast") || is_word(self, word, "try_cast");
 }
 
+static const struct {
+    const char *trino, *engine; /* engine NULL: the text alone is meant */
+} typed_literals[] = {{"bigint", "BIGINT"}, {"integer", "INT"},  {"int", "INT"},         {"smallint", "SMALLINT"}, {"tinyint", "TINYINT"}, {"double", "DOUBLE"},
+                      {"real", "FLOAT"},    {"char", NULL},      {"boolean", "BOOLEAN"}, {"varchar", NULL}};
+
+static bool is_decimal_text(nl_str literal)
+{
+    bool has_digit = false;
+    for (size_t i = 1; i + 1 < literal.length; i++) {
+        if (!isdigit((unsigned char)literal.data[i]) && literal.data[i] != '.' && !(i == 1 && literal.data[i] == '-')) return false;
+        has_digit |= isdigit((unsigned char)literal.data[i]) != 0;
+    }
+    return has_digit;
+}
+
+/* BIGINT '1' becomes CAST('1' AS BIGINT), DECIMAL '1.50' becomes 1.50BD, VARCHAR 'x' becomes 'x'. */
+static void translate_typed_literals(dialect *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        const uint32_t next = solid(self, i + 1);
+        if (self->tokens[i].kind != TOKEN_WORD || next >= self->count || self->tokens[next].kind != TOKEN_TEXT) continue;
+        const nl_str text = self->tokens[next].text;
+        if (is_word(self, i, "decimal") && is_decimal_text(text)) {
+            drop(self, i, next);
+            self->tokens[next].text = nl_arena_f(self->arena, NL_STR_FMT "BD", NL_STR_ARG(nl_str_slice(text, 1, text.length - 1)));
+            self->tokens[next].kind = TOKEN_NUMBER;
+        }
+        for (size_t k = 0; k < NL_COUNT(typed_literals); k++) {
+            if (!is_word(self, i, typed_literals[k].trino)) continue;
+            drop(self, i, next);
+            if (!typed_literals[k].engine) break;
+            self->tokens[next].before = NL_STR("CAST(");
+            self->tokens[next].after = nl_arena_f(self->arena, " AS %s)", typed_literals[k].engine);
+            break;
+        }
+    }
+}
+
 static void translate_types(dialect *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
@@ -495,6 +533,7 @@ nl_str nl_dialect_to_engine(nl_arena *arena, nl_str sql)
     translate_quotes(&self);
     translate_sorting(&self);
     translate_limits(&self);
+    translate_typed_literals(&self);
     translate_types(&self);
     translate_unnest(&self);
     translate_arrays(&self);

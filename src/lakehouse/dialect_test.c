@@ -22,6 +22,7 @@ static void texts_become_the_engines(void **state)
         {"TRY_CAST(x AS timestamp)", "TRY_CAST(x AS TIMESTAMP_NTZ)"},
         {"(SELECT a AS timestamp)", "(SELECT a AS timestamp)"},
         {"TIMESTAMP '2026-10-01 00:00:00'", "TIMESTAMP '2026-10-01 00:00:00'"},
+        {"BIGINT '1' + DECIMAL '-1.50' + DECIMAL 'x' || VARCHAR 'y'", "CAST('1' AS BIGINT) + -1.50BD + DECIMAL 'x' || 'y'"},
         /* sorting */
         {"SELECT a FROM t ORDER BY a, f(b, c) DESC, d NULLS FIRST LIMIT 3", "SELECT a FROM t ORDER BY a NULLS LAST, f(b, c) DESC NULLS LAST, d NULLS FIRST LIMIT 3"},
         {"row_number() OVER (PARTITION BY a ORDER BY b)", "row_number() OVER (PARTITION BY a ORDER BY b NULLS LAST)"},

@@ -9,6 +9,8 @@ import datetime
 import decimal
 import json
 import math
+import os
+import subprocess
 import sys
 import time
 import urllib.request
@@ -19,6 +21,9 @@ import trino
 from pyiceberg.catalog import load_catalog
 
 from support import Lakehouse, check, equal, run_tests
+
+
+CLI_VERSION = "476"
 
 
 def connect(lake, **options):
@@ -115,7 +120,7 @@ def test_the_dialect():
             ("SELECT date_add('month', 1, DATE '2026-01-31')", [[datetime.date(2026, 2, 28)]]), ("SELECT date_add('day', -1, DATE '2026-01-01')", [[datetime.date(2025, 12, 31)]]),
             ("SELECT date_format(TIMESTAMP '2026-10-01 13:05:00', '%Y/%m/%d %H:%i')", [["2026/10/01 13:05"]]), ("SELECT split('a.b', '.')", [[["a", "b"]]]),
             ("SELECT regexp_extract('abc123', '[0-9]+')", [["123"]]), ("SELECT contains(ARRAY[1, 2], 2)", [[True]]), ("SELECT json_extract_scalar('{\"a\": 1}', '$.a')", [["1"]]),
-            ("SELECT CAST(1 AS varchar)", [["1"]]), ("SELECT MAP(ARRAY['a'], ARRAY[1])['a']", [[1]]), ("SELECT \"x y\" FROM (SELECT 1 AS \"x y\") AS t", [[1]]),
+            ("SELECT BIGINT '5' + 1", [[6]]), ("SELECT DECIMAL '1.50'", [[decimal.Decimal("1.50")]]), ("SELECT CAST(1 AS varchar)", [["1"]]), ("SELECT MAP(ARRAY['a'], ARRAY[1])['a']", [[1]]), ("SELECT \"x y\" FROM (SELECT 1 AS \"x y\") AS t", [[1]]),
             ("SELECT count(*) FROM (VALUES 1, 1, 2) AS t(x) GROUP BY x ORDER BY 1", [[1], [2]]),
         ]:
             equal(query(connection, text)[0], value, text)
@@ -161,6 +166,22 @@ def test_errors_have_trinos_names():
         for text, name in [("SELECT * FROM none", "TABLE_NOT_FOUND"), ("SELECT nothing FROM orders", "COLUMN_NOT_FOUND"), ("SELEC 1", "SYNTAX_ERROR"), ("SELECT 1 / 0", "DIVISION_BY_ZERO"),
                            ("CREATE TABLE orders (a BIGINT)", "TABLE_ALREADY_EXISTS"), ("START TRANSACTION", "NOT_SUPPORTED")]:
             fails(connection, text, trino.exceptions.TrinoUserError, name)
+
+
+def test_the_trino_command():
+    """Trino's own command line, from Maven; Java and Maven are there once scripts/crosswise.sh has run."""
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nilas-tests", "jars")
+    jar = os.path.join(cache, f"trino-cli-{CLI_VERSION}-executable.jar")
+    if not os.path.exists(jar):
+        subprocess.run(["mvn", "-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy", f"-Dartifact=io.trino:trino-cli:{CLI_VERSION}:jar:executable", f"-DoutputDirectory={cache}"],
+                       check=True, timeout=300)
+    with Lakehouse() as lake:
+        make_table(lake)
+        text = "CREATE TABLE t (id bigint, name varchar); INSERT INTO t VALUES (1, 'it''s'), (2, NULL); SELECT * FROM t ORDER BY name; SHOW TABLES; SELECT * FROM none"
+        done = subprocess.run(["java", "-jar", jar, "--server", lake.url("trino"), "--catalog", "lakehouse", "--schema", "sales", "--output-format", "CSV_HEADER", "--execute", text],
+                              capture_output=True, text=True, timeout=120)
+        equal(done.stdout, '"id","name"\n"1","it\'s"\n"2",""\n"Table"\n"orders"\n"t"\n')
+        check("none" in done.stderr and done.returncode == 1, done.stderr)
 
 
 def test_wrong_requests_are_refused():

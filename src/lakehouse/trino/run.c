@@ -100,6 +100,9 @@ void nl_trino_add_header(nl_trino_statement *self, const char *name, nl_str valu
 /* Trino calls what has no name _col0, _col1 …; the engine names it by its text. */
 static nl_str column_name(nl_arena *arena, nl_str name, uint32_t i)
 {
+    static const char *const literals[] = {"true", "false", "NULL"};
+    for (size_t k = 0; k < NL_COUNT(literals); k++)
+        if (nl_str_is(name, literals[k])) return nl_arena_f(arena, "_col%u", i);
     for (size_t at = 0; at < name.length; at++)
         if (strchr("()+-*/=<>|'%", name.data[at])) return nl_arena_f(arena, "_col%u", i);
     return name.length && (name.data[0] < '0' || name.data[0] > '9') ? name : nl_arena_f(arena, "_col%u", i);
@@ -183,10 +186,28 @@ static nl_status run_in(nl_trino_statement *self, nl_session *session)
     if (is_own) return NULL;
     NL_TRY(nl_command_run(session, nl_dialect_to_engine(self->arena, self->sql), &result));
     const nl_type *schema = nl_result_schema(result);
-    if (schema->child_count) tell_columns(self, schema);
     if (nl_result_kind_of(result) != NL_RESULT_QUERY) self->update_type = update_type(self->arena, self->sql);
+    if (schema->child_count) tell_columns(self, schema);
     nl_status status = write_rows(self, result);
     nl_result_close(result);
+    return status;
+}
+
+/* What gives no rows gives one that says so: the JDBC driver takes nothing else. */
+static nl_status tell_done(nl_trino_statement *self)
+{
+    nl_builder out;
+    if (self->columns.data) return NULL;
+    nl_builder_init(&out, 4096);
+    nl_json_writer json = {.out = &out};
+    nl_json_begin(&json, '[');
+    nl_trino_write_column(&json, self->arena, NL_STR("result"), nl_type_boolean());
+    nl_json_end(&json, ']');
+    nl_trino_set_columns(self, nl_builder_str(&out));
+    nl_builder_clear(&out);
+    nl_append_c(&out, "[true]");
+    nl_status status = nl_trino_hand_over(self, &out);
+    nl_builder_fini(&out);
     return status;
 }
 
@@ -297,6 +318,7 @@ nl_status nl_trino_run(void *argument, uint32_t worker)
     if (!status && is_cancelled) status = NL_RAISE(OPERATION_CANCELED);
     if (!status && trino->queries) status = nl_query_begin(trino->queries, "trino", self->id, self->sql, session, &shown);
     if (!status) status = run_in(self, session);
+    if (!status) status = tell_done(self);
     nl_query_end(shown);
     finish(self, status);
     nl_session_free(session);

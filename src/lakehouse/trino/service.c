@@ -191,7 +191,7 @@ static void write_answer(nl_builder *out, const nl_trino_statement *statement, u
         nl_append(out, statement->error);
         nl_json_after_value(&json);
     }
-    if (statement->is_done && statement->update_type.length) write_text(&json, "updateType", statement->update_type);
+    if ((statement->is_done || statement->columns.data) && statement->update_type.length) write_text(&json, "updateType", statement->update_type);
     nl_json_key(&json, "warnings");
     nl_json_begin(&json, '[');
     nl_json_end(&json, ']');

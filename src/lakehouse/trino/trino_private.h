@@ -28,7 +28,7 @@ typedef struct nl_trino_statement {
     nl_session *session;         /* while it runs: for cancelling; borrowed */
     bool is_started, is_cancelled, is_done;
     nl_str columns;              /* JSON array; data NULL: none yet, or none at all */
-    nl_str update_type;          /* "CREATE TABLE"; empty: a query */
+    nl_str update_type;          /* "CREATE TABLE"; empty: a query; set before the columns are */
     nl_str error;                /* JSON object; data NULL: none */
     const nl_property *headers;  /* of the last answer: X-Trino-Set-Catalog … */
     uint32_t header_count;

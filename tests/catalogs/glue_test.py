@@ -217,6 +217,28 @@ def many_writers(program, folder):
         glue.stop()
 
 
+def faults(program, folder):
+    """Each request to Glue fails in turn, in each way: a row is there once when the INSERT succeeded, and not at all when it failed and said so."""
+    glue = VersionedGlue()
+    confs = settings(glue, warehouse=os.path.join(folder, "faults"), **{"io-impl": "org.apache.iceberg.hadoop.HadoopFileIO"})
+    nilas = Nilas(program, confs)
+    outcomes = []
+    try:
+        nilas.run("CREATE NAMESPACE glue.f;\nCREATE TABLE glue.f.t (number int) USING iceberg")
+        for number, (place, effect) in enumerate((place, effect) for place in ("glue.change:1", "glue.read:1", "glue.read:2", "glue.read:3", "glue.read:any", "glue.change:any")
+                                                 for effect in ("500", "503", "reset", "lost-reply")):
+            failing = Nilas(program, confs, {"NILAS_FAULT": f"{place}={effect}"})
+            done = subprocess.run(failing.command("-e", f"INSERT INTO glue.f.t VALUES ({number})"), capture_output=True, text=True, env=failing.environment, timeout=300, check=False)
+            found = nilas.run(f"SELECT count(*) FROM glue.f.t WHERE number = {number}")[0][0]
+            is_unknown = "UNKNOWN" in done.stderr
+            same(f"{place} {effect}", [[True]], nilas=[[found == "1" if done.returncode == 0 else found == "0" or (is_unknown and found == "1") or done.stderr.strip()]])
+            outcomes.append("done" if done.returncode == 0 else "unknown" if is_unknown else "failed")
+        same("single faults do no harm", [["done"]] * 16, nilas=[[outcome] for outcome in outcomes[:16]])
+        print(f"catalogs: glue: requests that fail: {', '.join(f'{outcomes.count(kind)} {kind}' for kind in ('done', 'failed', 'unknown'))}", flush=True)
+    finally:
+        glue.stop()
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -233,6 +255,7 @@ def main():
             drops(glue, s3, nilas, spark)
             many_tables(glue, nilas)
             many_writers(program, folder)
+            faults(program, folder)
         finally:
             moto.stop()
     passed("glue")

@@ -111,7 +111,7 @@ static nl_status read_answer(const nl_http_response *response, const char *opera
 {
     const nl_str path = nl_arena_f(arena, "the answer to Glue's %s", operation);
     const nl_str text = response->body ? nl_arena_str(arena, (nl_str){(const char *)response->body->data, response->body->size_bytes}) : NL_STR("");
-    *answer = (nl_glue_answer){.status = response->status, .attempts = response->attempts};
+    *answer = (nl_glue_answer){.status = response->status};
     if (response->status == 200) {
         if (text.length == 0) return NULL; /* operations that answer nothing */
         NL_TRY(nl_json_parse(arena, text, path, &answer->json));
@@ -147,7 +147,8 @@ static nl_status send_once(nl_glue_client *client, const char *operation, nl_str
                                      .body = {(const uint8_t *)body.data, body.length},
                                      .sign = sign_attempt,
                                      .sign_argument = &sign,
-                                     .is_idempotent = !changes};
+                                     .is_idempotent = !changes,
+                                     .fault = changes ? "glue.change" : "glue.read"};
     nl_http_response response = {0};
     NL_TRY_NOTE(nl_http_send(client->http, &request, &response), "calling Glue's %s", operation);
     nl_status status = read_answer(&response, operation, arena, answer);

@@ -21,7 +21,6 @@ typedef struct nl_glue_answer { /* in the arena of the call */
     nl_str error;       /* "EntityNotFoundException"; empty: it succeeded */
     nl_str message;     /* of the error */
     int32_t status;
-    uint32_t attempts;  /* how often it was sent */
 } nl_glue_answer;
 /* Sends `operation` with a JSON object. A refusal of Glue's is an answer; nl_glue_failure makes an error of it. Throttled
  * requests are sent again. changes: the operation must not happen twice: what nobody knows is an error of kind UNKNOWN_STATE. */

@@ -4,6 +4,7 @@
  * metadata_location is the one that the commit is based on. Source: Java's GlueCatalog and GlueTableOperations.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -13,6 +14,8 @@
 #include "storage/s3.h"
 
 #define REQUEST_BYTES_MAX  (16u << 20)
+#define UNKNOWN_TRIES_MAX  4
+#define UNKNOWN_WAIT_MS    50l /* doubled before each further try */
 #define DATABASE_NAME_MAX  252
 #define TABLE_NAME_MAX     255
 
@@ -212,49 +215,75 @@ static void write_table_input(nl_json_writer *out, const glue_pointer *self, con
     nl_json_end(out, '}');
 }
 
-/* A refusal after an attempt that nobody knows the outcome of is no answer to whether the commit happened. */
-static nl_status doubted(nl_status status, const nl_glue_answer *answer)
+/* CreateTable, or UpdateTable of the version that was read. */
+static nl_status send_entry(glue_pointer *self, const json_t *table, nl_str expected, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
 {
-    if (status && answer->attempts > 1) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    const char *operation = expected.length ? "UpdateTable" : "CreateTable";
+    const nl_str version = text_of(table, "VersionId");
+    glue_request request;
+    nl_glue_answer answer;
+    request_begin(self->catalog, &request);
+    write_text(&request.out, "DatabaseName", self->database);
+    if (expected.length) {
+        nl_json_key(&request.out, "SkipArchive");
+        nl_json_write_bool(&request.out, self->catalog->skips_archive);
+    }
+    if (version.length > 0) write_text(&request.out, "VersionId", version);
+    write_table_input(&request.out, self, table, expected, next, updated);
+    NL_TRY(request_send(self->catalog, &request, operation, true, arena, &answer));
+    if (nl_glue_is(&answer, "AlreadyExistsException")) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted));
+    if (nl_glue_is(&answer, "ConcurrentModificationException"))
+        return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because Glue detected concurrent update", NL_STR_ARG(self->shown));
+    if (is_missing(&answer) && expected.length) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    if (is_missing(&answer)) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", self->quoted_database));
+    return nl_glue_failure(&answer, operation, true);
+}
+
+static nl_status not_expected(const glue_pointer *self, const json_t *table, nl_str expected)
+{
+    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
+    if (!table) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    if (!expected.length) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted));
+    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because base metadata location '" NL_STR_FMT "' is not same as the current Glue location '" NL_STR_FMT "'",
+                         NL_STR_ARG(self->shown), NL_STR_ARG(expected), NL_STR_ARG(current));
+}
+
+/* One try. *is_known: what it returns is the outcome. has_doubt: nobody knows that of an earlier try. */
+static nl_status try_entry(glue_pointer *self, nl_str expected, nl_str next, const nl_table_metadata *updated, bool has_doubt, nl_arena *arena, bool *is_known)
+{
+    const json_t *table = NULL;
+    *is_known = !has_doubt;
+    if (has_doubt || expected.length) NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
+    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
+    if (table && nl_str_equal(current, next)) {
+        *is_known = true;
+        return NULL;
+    }
+    const bool is_expected = expected.length ? table && nl_str_equal(current, expected) : !table;
+    if (!is_expected) return not_expected(self, table, expected);
+    nl_status status = send_entry(self, table, expected, next, updated, arena);
+    *is_known = !status || (!has_doubt && nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE);
     return status;
 }
 
-static nl_status create_entry(glue_pointer *self, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
+/* A commit whose outcome nobody knows is looked up and sent again: the version lets at most one of them take effect. When
+ * somebody else's commit is in force by then, the error stays, and the pointer's store looks through the log. */
+static nl_status swap_entry(glue_pointer *self, nl_str expected, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
 {
-    glue_request request;
-    nl_glue_answer answer;
-    request_begin(self->catalog, &request);
-    write_text(&request.out, "DatabaseName", self->database);
-    write_table_input(&request.out, self, NULL, NL_STR(""), next, updated);
-    NL_TRY(request_send(self->catalog, &request, "CreateTable", true, arena, &answer));
-    if (nl_glue_is(&answer, "AlreadyExistsException")) return doubted(NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted)), &answer);
-    if (is_missing(&answer)) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", self->quoted_database));
-    return doubted(nl_glue_failure(&answer, "CreateTable", true), &answer);
-}
-
-static nl_status update_entry(glue_pointer *self, nl_str expected, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
-{
-    glue_request request;
-    nl_glue_answer answer;
-    const json_t *table;
-    NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
-    if (!table) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
-    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
-    if (!nl_str_equal(current, expected))
-        return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because base metadata location '" NL_STR_FMT "' is not same as the current Glue location '" NL_STR_FMT "'",
-                             NL_STR_ARG(self->shown), NL_STR_ARG(expected), NL_STR_ARG(current));
-    request_begin(self->catalog, &request);
-    write_text(&request.out, "DatabaseName", self->database);
-    nl_json_key(&request.out, "SkipArchive");
-    nl_json_write_bool(&request.out, self->catalog->skips_archive);
-    const nl_str version = text_of(table, "VersionId");
-    if (version.length > 0) write_text(&request.out, "VersionId", version);
-    write_table_input(&request.out, self, table, expected, next, updated);
-    NL_TRY(request_send(self->catalog, &request, "UpdateTable", true, arena, &answer));
-    if (nl_glue_is(&answer, "ConcurrentModificationException"))
-        return doubted(NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because Glue detected concurrent update", NL_STR_ARG(self->shown)), &answer);
-    if (is_missing(&answer)) return doubted(NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted)), &answer);
-    return doubted(nl_glue_failure(&answer, "UpdateTable", true), &answer);
+    nl_status doubt = NULL;
+    for (int tries = 1;; tries++) {
+        bool is_known;
+        nl_status status = try_entry(self, expected, next, updated, doubt != NULL, arena, &is_known);
+        if (is_known) {
+            nl_error_free(doubt);
+            return status;
+        }
+        if (!doubt) doubt = status;
+        else nl_error_free(status);
+        if (tries == UNKNOWN_TRIES_MAX) return doubt;
+        const struct timespec wait = {.tv_nsec = UNKNOWN_WAIT_MS * 1000000l << tries};
+        nanosleep(&wait, NULL);
+    }
 }
 
 static nl_status glue_swap(nl_pointer *base, nl_str expected, nl_str next, const nl_table_metadata *updated)
@@ -262,7 +291,7 @@ static nl_status glue_swap(nl_pointer *base, nl_str expected, nl_str next, const
     glue_pointer *self = NL_CONTAINER(base, glue_pointer, base);
     NL_CHECK(updated); /* Glue has no views */
     nl_arena *arena = nl_arena_new(self->catalog->base.memory);
-    nl_status status = expected.length ? update_entry(self, expected, next, updated, arena) : create_entry(self, next, updated, arena);
+    nl_status status = swap_entry(self, expected, next, updated, arena);
     nl_arena_free(arena);
     return status;
 }

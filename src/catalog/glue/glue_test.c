@@ -317,6 +317,21 @@ static void test_a_commit_without_an_answer_is_looked_up(void **state)
     nl_iceberg_table_release(table);
 }
 
+/* Not done, and Glue says so only by failing: the same request is sent again. */
+static void test_a_failure_that_passes_is_no_failure(void **state)
+{
+    fake_glue *self = *state;
+    nl_iceberg_table *table = NULL;
+    self->changing = FAILS_BEFORE;
+    self->left = 2;
+    assert_ok(create(&table));
+    self->left = 2;
+    assert_ok(set_property(table, "a"));
+    assert_true(has_property("a"));
+    assert_int_equal(metadata_files(), 2);
+    nl_iceberg_table_release(table);
+}
+
 /* Nobody knows: an error that says so, and the file stays. */
 static void test_a_failure_that_may_have_been_a_commit_removes_nothing(void **state)
 {
@@ -428,6 +443,7 @@ int main(void)
         TEST(test_a_table_that_another_changed_is_read_again),
         TEST(test_throttled_requests_are_sent_again),
         TEST(test_a_commit_without_an_answer_is_looked_up),
+        TEST(test_a_failure_that_passes_is_no_failure),
         TEST(test_a_failure_that_may_have_been_a_commit_removes_nothing),
         TEST(test_refusals_are_errors_with_glues_words),
         TEST(test_lists_go_over_all_pages),

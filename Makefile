@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -37,6 +37,9 @@ lakehouse: build ## nilas up by boto3, PyIceberg and a browser
 
 catalogs: build ## JDBC, REST and Glue catalogs by nilas, Spark and PyIceberg by turns (needs java and mvn)
 	@scripts/catalogs_test.sh build/debug/nilas
+
+nessie: build   ## Nessie's own server on nilas's S3, by nilas and Spark by turns (fetches 250 MB; needs mvn)
+	@scripts/catalogs_test.sh build/debug/nilas nessie
 
 lakehouse-spark: build ## the chapter by real Spark with Iceberg's AWS bundle against nilas up (needs java and mvn)
 	@scripts/lakehouse_spark.sh build/debug/nilas

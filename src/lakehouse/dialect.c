@@ -525,7 +525,45 @@ static void translate_functions(dialect *self)
     }
 }
 
-nl_str nl_dialect_to_engine(nl_arena *arena, nl_str sql)
+/* ---- Names of tables that the service itself has. */
+
+static nl_str bare(const dialect *self, uint32_t at)
+{
+    const token *one = &self->tokens[at];
+    const nl_str text = one->kind == TOKEN_NAME && one->text.length > 1 ? nl_str_slice(one->text, 1, one->text.length - 1) : one->text;
+    char *out = nl_arena_alloc(self->arena, text.length + 1);
+    for (size_t i = 0; i < text.length; i++) out[i] = (char)tolower((unsigned char)text.data[i]);
+    return (nl_str){out, text.length};
+}
+
+static bool is_part(const dialect *self, uint32_t at)
+{
+    return at < self->count && (self->tokens[at].kind == TOKEN_WORD || self->tokens[at].kind == TOKEN_NAME);
+}
+
+/* A name of two or three parts, of which the last but one is information_schema or jdbc. */
+static nl_status translate_names(dialect *self, const nl_dialect_names *names)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        nl_str parts[3];
+        uint32_t count = 0, last = i;
+        if (!is_part(self, i) || is_sign(self, before(self, i), '.')) continue;
+        for (uint32_t at = i; count < 3 && is_part(self, at); at = solid(self, solid(self, at + 1) + 1)) {
+            parts[count++] = bare(self, at);
+            last = at;
+            if (!is_sign(self, solid(self, at + 1), '.')) break;
+        }
+        if (count < 2 || !(nl_str_is(parts[count - 2], "information_schema") || nl_str_is(parts[count - 2], "jdbc"))) continue;
+        nl_str text = {0};
+        NL_TRY(names->find(names->argument, parts, count, self->arena, &text));
+        if (!text.length) continue;
+        drop(self, i, last + 1);
+        self->tokens[i] = (token){.kind = TOKEN_NUMBER, .text = text};
+    }
+    return NULL;
+}
+
+nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_names *names, nl_str *text)
 {
     dialect self = {.arena = arena};
     read_tokens(&self, sql);
@@ -538,10 +576,11 @@ nl_str nl_dialect_to_engine(nl_arena *arena, nl_str sql)
     translate_unnest(&self);
     translate_arrays(&self);
     translate_functions(&self);
+    if (names) NL_TRY(translate_names(&self, names));
     nl_builder out;
     nl_builder_init(&out, 64u << 20);
     append_tokens(&self, 0, self.count, &out);
-    const nl_str text = nl_arena_str(arena, nl_builder_str(&out));
+    *text = nl_arena_str(arena, nl_builder_str(&out));
     nl_builder_fini(&out);
-    return text;
+    return nl_arena_check(arena);
 }

@@ -8,9 +8,18 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/status.h"
 
-/* The text for the engine, in the arena. Never fails: what cannot be read as tokens is left to the parser's error. */
-nl_str nl_dialect_to_engine(nl_arena *arena, nl_str sql);
+/* What stands for a name like system.jdbc.tables or lake.information_schema.columns: parts in lower case, without quotes. Text of
+ * a subquery in brackets, in the arena; *text untouched: the name stays. */
+typedef struct nl_dialect_names {
+    nl_status (*find)(void *argument, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *text);
+    void *argument;
+} nl_dialect_names;
+
+/* The text for the engine, in the arena. What cannot be read as tokens is left to the parser's error; fails as names->find
+ * does (names NULL: never). */
+NL_MUST_USE nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_names *names, nl_str *text);
 
 /* The session's confs for such texts; beside them the defaults of Spark hold: backslashes are escapes. */
 extern const nl_property nl_dialect_confs[];

@@ -46,7 +46,8 @@ static void texts_become_the_engines(void **state)
     };
     nl_arena *arena = nl_arena_new(NULL);
     for (size_t i = 0; i < NL_COUNT(rows); i++) {
-        nl_str made = nl_dialect_to_engine(arena, nl_str_from(rows[i].trino));
+        nl_str made;
+        assert_ok(nl_dialect_to_engine(arena, nl_str_from(rows[i].trino), NULL, &made));
         char *packed = nl_arena_alloc(arena, made.length + 1); /* runs of spaces say nothing */
         nl_builder expected;
         nl_builder_init(&expected, 4096);
@@ -67,7 +68,29 @@ static void brackets_that_do_not_close_are_left_to_the_parser(void **state)
     static const char *const texts[] = {"", "(", ")", "[", "ARRAY[", "date_add('day', 1", "ORDER BY", "ORDER BY (", "UNNEST(", "OFFSET", "FETCH FIRST", "CROSS JOIN UNNEST(a) AS", "split(", "'", "\"", "\"$files",
                                          "timestamp(", "timestamp(6", "cast(x as timestamp", "date_format(a,", "/*", "--", "x'", "a.b.c(", "\"\"", "''"};
     nl_arena *arena = nl_arena_new(NULL);
-    for (size_t i = 0; i < NL_COUNT(texts); i++) (void)nl_dialect_to_engine(arena, nl_str_from(texts[i]));
+    for (size_t i = 0; i < NL_COUNT(texts); i++) {
+        nl_str made;
+        assert_ok(nl_dialect_to_engine(arena, nl_str_from(texts[i]), NULL, &made));
+    }
+    nl_arena_free(arena);
+}
+
+static nl_status find_name(void *argument, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *text)
+{
+    (void)argument;
+    if (nl_str_is(parts[part_count - 1], "none")) return NULL;
+    *text = nl_arena_f(arena, "(%u " NL_STR_FMT ")", part_count, NL_STR_ARG(parts[part_count - 1]));
+    return NULL;
+}
+
+static void tables_of_the_service_are_put_in(void **state)
+{
+    (void)state;
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_str made;
+    const nl_dialect_names names = {.find = find_name};
+    assert_ok(nl_dialect_to_engine(arena, NL_STR("FROM \"Lake\".information_schema . TABLES t, system.jdbc.columns, information_schema.none, a.b.jdbc, jdbc"), &names, &made));
+    assert_text(made, "FROM (3 tables) t, (3 columns), information_schema.none, a.b.jdbc, jdbc");
     nl_arena_free(arena);
 }
 
@@ -75,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_the_engines),
+        cmocka_unit_test(tables_of_the_service_are_put_in),
         cmocka_unit_test(brackets_that_do_not_close_are_left_to_the_parser),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,20 @@ def test_errors_have_trinos_names():
             fails(connection, text, trino.exceptions.TrinoUserError, name)
 
 
+def test_information_schema():
+    with Lakehouse() as lake:
+        make_table(lake)
+        connection = connect(lake, catalog="lakehouse", schema="sales")
+        equal(query(connection, "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'sales'")[0], [["orders", "BASE TABLE"]])
+        equal(query(connection, "SELECT schema_name FROM lakehouse.information_schema.schemata")[0], [["sales"]])
+        equal(query(connection, "SELECT c.column_name, data_type, is_nullable FROM \"lakehouse\".information_schema.columns c WHERE table_name = 'orders' ORDER BY ordinal_position LIMIT 2")[0],
+              [["id", "bigint", "YES"], ["name", "varchar", "YES"]])
+        equal(query(connection, "SELECT count(*) FROM warehouse.information_schema.tables")[0], [[0]])
+        equal(query(connection, "SELECT TABLE_NAME FROM system.jdbc.tables WHERE TABLE_CAT = 'lakehouse' AND TABLE_SCHEM LIKE 'sa%' ESCAPE '\\'")[0], [["orders"]])
+        check(["lakehouse"] in query(connection, "SELECT TABLE_CAT FROM system.jdbc.catalogs ORDER BY TABLE_CAT")[0], "catalogs")
+        equal(query(connection, "SELECT COLUMN_NAME, DATA_TYPE FROM system.jdbc.columns WHERE TABLE_NAME = 'orders' AND COLUMN_NAME = 'price'")[0], [["price", 3]])
+
+
 def test_the_trino_command():
     """Trino's own command line, from Maven; Java and Maven are there once scripts/crosswise.sh has run."""
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nilas-tests", "jars")

@@ -414,7 +414,8 @@ static nl_status run_statement(nl_athena *athena, nl_execution *execution, nl_se
     nl_str text;
     nl_result *result = NULL;
     NL_TRY(statement_text(athena, execution, arena, &text));
-    NL_TRY(nl_command_run(session, nl_dialect_to_engine(arena, text), &result));
+    NL_TRY(nl_dialect_to_engine(arena, text, NULL, &text));
+    NL_TRY(nl_command_run(session, text, &result));
     nl_builder columns;
     nl_builder_init(&columns, 16u << 20);
     nl_athena_append_columns(nl_result_schema(result), &columns);

@@ -184,7 +184,10 @@ static nl_status run_in(nl_trino_statement *self, nl_session *session)
     nl_result *result = NULL;
     NL_TRY(nl_trino_show(self, session, self->sql, &is_own));
     if (is_own) return NULL;
-    NL_TRY(nl_command_run(session, nl_dialect_to_engine(self->arena, self->sql), &result));
+    nl_str text;
+    const nl_dialect_names names = {.find = nl_trino_find_table, .argument = self};
+    NL_TRY(nl_dialect_to_engine(self->arena, self->sql, &names, &text));
+    NL_TRY(nl_command_run(session, text, &result));
     const nl_type *schema = nl_result_schema(result);
     if (nl_result_kind_of(result) != NL_RESULT_QUERY) self->update_type = update_type(self->arena, self->sql);
     if (schema->child_count) tell_columns(self, schema);

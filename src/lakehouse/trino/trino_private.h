@@ -68,6 +68,9 @@ NL_MUST_USE nl_status nl_trino_hand_over(nl_trino_statement *statement, nl_build
 void nl_trino_set_columns(nl_trino_statement *statement, nl_str columns);
 void nl_trino_add_header(nl_trino_statement *statement, const char *name, nl_str value);
 
+/* information.c: information_schema and system.jdbc as subqueries, for nl_dialect_names. argument: the statement. */
+NL_MUST_USE nl_status nl_trino_find_table(void *argument, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *text);
+
 /* show.c: statements that the service answers itself. *is_own false: it is the engine's. */
 NL_MUST_USE nl_status nl_trino_show(nl_trino_statement *statement, nl_session *session, nl_str sql, bool *is_own);
 /* A catalog's name as a warehouse: "lakehouse", "s3tablescatalog/lakehouse" (table buckets), "warehouse", "awsdatacatalog". */

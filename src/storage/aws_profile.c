@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define FILE_BYTES_MAX (1u << 20)
 #define SECTIONS_MAX   10000u
@@ -236,11 +237,16 @@ nl_status nl_read_operator_file(nl_arena *arena, nl_str path, nl_str *text, bool
     *is_there = in != NULL;
     if (!in && (errno == ENOENT || errno == ENOTDIR)) return NULL;
     if (!in) return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Opening"), NL_P("path", name), NL_P("problem", strerrordesc_np(errno)));
-    char *data = nl_arena_alloc(arena, FILE_BYTES_MAX + 1);
-    const size_t length = fread(data, 1, FILE_BYTES_MAX + 1, in);
+    /* One byte more than the file says it has shows whether it is longer; pipes say nothing. */
+    struct stat info;
+    const bool has_size = fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= FILE_BYTES_MAX;
+    const size_t room = has_size ? (size_t)info.st_size + 1 : FILE_BYTES_MAX + 1;
+    void *data = NULL;
+    nl_status refused = nl_arena_alloc_sized(arena, room, &data);
+    const size_t length = refused ? 0 : fread(data, 1, room, in);
     const bool has_failed = ferror(in) != 0;
     fclose(in);
-    NL_TRY(nl_arena_check(arena));
+    if (refused) return refused;
     if (has_failed) return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Reading"), NL_P("path", name), NL_P("problem", strerrordesc_np(errno)));
     if (length > FILE_BYTES_MAX) return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Reading"), NL_P("path", name), NL_P("problem", "the file has more than 1 MiB"));
     *text = (nl_str){data, length};

@@ -187,6 +187,17 @@ def drops(glue, s3, nilas, spark):
     same("dropped", [[False]], glue=[["gone" in [found["Name"] for found in glue.get_databases()["DatabaseList"]]]])
 
 
+def tags(s3, program, moto):
+    """The objects of a table carry its name."""
+    nilas = Nilas(program, settings(moto, **{"s3.write.table-tag-enabled": "true", "s3.write.namespace-tag-enabled": "true", "s3.write.tags.team": "one"}))
+    nilas.run("CREATE NAMESPACE glue.tagged;\nCREATE TABLE glue.tagged.t AS SELECT 1 AS a")
+    expected = [["iceberg.namespace", "tagged"], ["iceberg.table", "t"], ["team", "one"]]
+    keys = objects_below(s3, "warehouse/tagged.db/t/")
+    assert len(keys) >= 4, keys
+    for key in keys:
+        same(f"tags of {key}", expected, s3=[[tag["Key"], tag["Value"]] for tag in s3.get_object_tagging(Bucket=BUCKET, Key=key)["TagSet"]])
+
+
 def many_tables(glue, nilas):
     """More than one page of moto's answers."""
     nilas.run("CREATE NAMESPACE glue.many")
@@ -253,6 +264,7 @@ def main():
             same_entries(glue, nilas, spark)
             namespaces(glue, nilas, spark)
             drops(glue, s3, nilas, spark)
+            tags(s3, program, moto)
             many_tables(glue, nilas)
             many_writers(program, folder)
             faults(program, folder)

@@ -27,6 +27,7 @@ typedef struct glue_catalog {
     nl_str warehouse;         /* borrowed from the properties; without a slash at its end; may be empty */
     nl_str id;                /* glue.id; borrowed; may be empty */
     bool skips_archive, skips_validation;
+    bool tags_tables, tags_namespaces; /* s3.write.table-tag-enabled, s3.write.namespace-tag-enabled */
 } glue_catalog;
 
 typedef struct glue_pointer {
@@ -321,11 +322,33 @@ static nl_status new_pointer(glue_catalog *self, const nl_identifier *identifier
     return NULL;
 }
 
-static nl_status new_store(glue_catalog *self, const nl_identifier *identifier, nl_table_store **store)
+/* The table's file system: the catalog's, or one whose objects carry the table's name as tags. *fs: counted. */
+static nl_status table_fs(glue_catalog *self, const nl_identifier *identifier, nl_fs **fs)
+{
+    nl_property tags[2];
+    uint32_t count = 0;
+    if (self->tags_tables) tags[count++] = (nl_property){NL_STR("s3.write.tags.iceberg.table"), identifier->name};
+    if (self->tags_namespaces) tags[count++] = (nl_property){NL_STR("s3.write.tags.iceberg.namespace"), identifier->namespace_parts[0]};
+    if (count > 0) return nl_fs_with_properties(self->fs, tags, count, self->base.memory, fs);
+    *fs = nl_fs_retain(self->fs);
+    return NULL;
+}
+
+/* *fs: counted. */
+static nl_status new_store(glue_catalog *self, const nl_identifier *identifier, nl_fs **fs, nl_table_store **store)
 {
     nl_pointer *pointer;
+    nl_fs *own = NULL;
     NL_TRY(new_pointer(self, identifier, &pointer));
-    return nl_pointer_store_new(self->fs, pointer, self->cache, store);
+    nl_status status = table_fs(self, identifier, &own);
+    if (status) {
+        glue_pointer_free(pointer);
+        return status;
+    }
+    status = nl_pointer_store_new(own, pointer, self->cache, store);
+    if (status) nl_fs_release(own);
+    else *fs = own;
+    return status;
 }
 
 /* ---- namespaces ------------------------------------------------------------------------------------------------ */
@@ -577,14 +600,17 @@ static nl_status glue_load_table(nl_catalog *catalog, const nl_identifier *ident
 {
     glue_catalog *self = self_of(catalog);
     nl_table_store *store;
+    nl_fs *fs = NULL;
     if (!is_valid_identifier(self, identifier)) {
         nl_arena *arena = nl_arena_new(NULL);
         nl_status status = table_not_found(self, identifier, arena);
         nl_arena_free(arena);
         return status;
     }
-    NL_TRY(new_store(self, identifier, &store));
-    return nl_catalog_table_new(catalog, identifier, self->fs, store, table);
+    NL_TRY(new_store(self, identifier, &fs, &store));
+    nl_status status = nl_catalog_table_new(catalog, identifier, fs, store, table);
+    nl_fs_release(fs);
+    return status;
 }
 
 static nl_status glue_default_location(nl_catalog *catalog, const nl_identifier *identifier, nl_arena *arena, nl_str *location)
@@ -615,9 +641,7 @@ static nl_status glue_new_table(nl_catalog *catalog, const nl_identifier *identi
     }
     if (location.length) *table_location = location;
     else NL_TRY(glue_default_location(catalog, identifier, arena, table_location));
-    NL_TRY(new_store(self, identifier, store));
-    *fs = nl_fs_retain(self->fs);
-    return NULL;
+    return new_store(self, identifier, fs, store);
 }
 
 /* Before a purge; a table whose metadata file is gone is dropped without one, as Java does. */
@@ -790,6 +814,8 @@ static nl_status configure(glue_catalog *self)
     self->id = id;
     NL_TRY(boolean_of(self, "glue.skip-archive", true, &self->skips_archive));
     NL_TRY(boolean_of(self, "glue.skip-name-validation", false, &self->skips_validation));
+    NL_TRY(boolean_of(self, "s3.write.table-tag-enabled", false, &self->tags_tables));
+    NL_TRY(boolean_of(self, "s3.write.namespace-tag-enabled", false, &self->tags_namespaces));
     NL_TRY(refuse_other_locks(self));
     NL_TRY(nl_glue_client_new(self->base.properties, self->base.property_count, self->base.memory, &self->client));
     return nl_fs_from_properties(self->base.properties, self->base.property_count, self->base.memory, &self->fs);

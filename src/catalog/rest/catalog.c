@@ -55,23 +55,35 @@ static nl_status number_property(const nl_catalog *catalog, const char *key, int
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s is no positive number: " NL_STR_FMT, key, NL_STR_ARG(value));
 }
 
+/* "http://user:password@host:port"; empty: none is configured. In the arena. */
+static nl_status proxy_url(const nl_remote_catalog *self, nl_arena *arena, nl_str *url)
+{
+    int64_t port = 80;
+    const nl_str host = nl_catalog_property(&self->base, "rest.client.proxy.hostname");
+    const nl_str user = nl_catalog_property(&self->base, "rest.client.proxy.username"), password = nl_catalog_property(&self->base, "rest.client.proxy.password");
+    NL_TRY(number_property(&self->base, "rest.client.proxy.port", &port));
+    *url = (nl_str){0};
+    if (!host.length) return NULL;
+    const nl_str name = nl_url_encode(arena, user, false), secret = nl_url_encode(arena, password, false);
+    const nl_str who = user.length ? nl_arena_f(arena, NL_STR_FMT ":" NL_STR_FMT "@", NL_STR_ARG(name), NL_STR_ARG(secret)) : (nl_str){"", 0};
+    *url = nl_arena_f(arena, "http://" NL_STR_FMT NL_STR_FMT ":%lld", NL_STR_ARG(who), NL_STR_ARG(host), (long long)port);
+    return nl_arena_check(arena);
+}
+
 static nl_status make_http(nl_remote_catalog *self)
 {
-    char proxy[512];
-    int64_t connections = 100, port = 0;
+    int64_t connections = 100;
     nl_http_options options = {0};
     NL_TRY(number_property(&self->base, "rest.client.max-connections", &connections));
     NL_TRY(number_property(&self->base, "rest.client.connections-per-route", &connections));
     NL_TRY(number_property(&self->base, "rest.client.connection-timeout-ms", &options.connect_timeout_ms));
     NL_TRY(number_property(&self->base, "rest.client.socket-timeout-ms", &options.stall_timeout_ms));
-    NL_TRY(number_property(&self->base, "rest.client.proxy.port", &port));
-    const nl_str host = nl_catalog_property(&self->base, "rest.client.proxy.hostname");
-    if (host.length) {
-        snprintf(proxy, sizeof(proxy), "http://%.*s:%lld", NL_STR_ARG(host), (long long)(port ? port : 80));
-        options.proxy = nl_str_from(proxy);
-    }
     options.connections_max = (uint32_t)NL_MIN(connections, 10000);
-    return nl_http_client_new(&options, self->base.memory, &self->http);
+    nl_arena *arena = nl_arena_new(self->base.memory);
+    nl_status status = proxy_url(self, arena, &options.proxy);
+    if (!status) status = nl_http_client_new(&options, self->base.memory, &self->http);
+    nl_arena_free(arena);
+    return status;
 }
 
 static nl_status copy_headers(nl_remote_catalog *self)

@@ -70,7 +70,7 @@ static nl_status find_version(nl_fs *fs, nl_arena *arena, nl_str location, int64
 {
     static const char *const suffixes[] = {".metadata.json", ".gz.metadata.json", ".metadata.json.gz"};
     for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) {
-        nl_error *error = nl_fs_stat(fs, version_path(arena, location, version, suffixes[i]), file);
+        nl_error *error = nl_fs_stat_file(fs, version_path(arena, location, version, suffixes[i]), file);
         if (!error) return NULL;
         if (!is_missing(error)) return error;
         nl_error_free(error);
@@ -155,7 +155,7 @@ static nl_status load_in(hadoop_store *self, nl_arena *arena, nl_memory *memory,
 static void remember_committed(hadoop_store *self, const nl_table_metadata *committed, size_t size_bytes)
 {
     nl_file_info file;
-    nl_error *error = self->cache ? nl_fs_stat(self->fs, committed->metadata_file, &file) : NULL;
+    nl_error *error = self->cache ? nl_fs_stat_file(self->fs, committed->metadata_file, &file) : NULL;
     if (self->cache && !error && file.size_bytes == size_bytes) nl_metadata_cache_put(self->cache, &file, committed);
     nl_error_free(error);
 }

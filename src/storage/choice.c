@@ -161,6 +161,13 @@ static nl_status choice_stat(nl_fs *self, nl_str path, nl_file_info *info)
     return nl_fs_stat(fs, path, info);
 }
 
+static nl_status choice_stat_file(nl_fs *self, nl_str path, nl_file_info *info)
+{
+    nl_fs *fs = NULL;
+    NL_TRY(below_of(self, path, &fs));
+    return nl_fs_stat_file(fs, path, info);
+}
+
 static nl_status choice_list(nl_fs *self, nl_str path, bool is_recursive, nl_list_visit visit, void *argument)
 {
     nl_fs *fs = NULL;
@@ -192,6 +199,7 @@ static const nl_fs_ops choice_ops = {
     .remove_tree = choice_remove_tree,
     .make_directory = choice_make_directory,
     .stat = choice_stat,
+    .stat_file = choice_stat_file,
     .list = choice_list,
     .free = choice_free,
 };

@@ -232,6 +232,17 @@ nl_status nl_fs_stat(nl_fs *fs, nl_str path, nl_file_info *info)
     return NULL;
 }
 
+nl_status nl_fs_stat_file(nl_fs *fs, nl_str path, nl_file_info *info)
+{
+    if (fs->ops->stat_file == NULL) return nl_fs_stat(fs, path, info);
+    NL_TRY(check_path(path));
+    nl_file_info found = {.path = path};
+    NL_TRY(fs->ops->stat_file(fs, path, &found));
+    found.path = path;
+    *info = found;
+    return NULL;
+}
+
 nl_status nl_fs_exists(nl_fs *fs, nl_str path, bool *exists)
 {
     nl_file_info info;

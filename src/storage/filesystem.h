@@ -65,6 +65,8 @@ typedef struct nl_file_info {
     bool is_directory;
 } nl_file_info;
 NL_MUST_USE nl_status nl_fs_stat(nl_fs *fs, nl_str path, nl_file_info *info); /* PATH_NOT_FOUND; info->path is the argument */
+/* The same when only a file is of interest, which object stores answer with one request: a folder may be PATH_NOT_FOUND. */
+NL_MUST_USE nl_status nl_fs_stat_file(nl_fs *fs, nl_str path, nl_file_info *info);
 NL_MUST_USE nl_status nl_fs_exists(nl_fs *fs, nl_str path, bool *exists);
 /* Calls visit for each entry; recursive: files only, at any depth. Order is not defined. Stops at visit's failure. */
 typedef nl_status (*nl_list_visit)(void *argument, const nl_file_info *info);

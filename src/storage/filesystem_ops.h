@@ -19,6 +19,7 @@ typedef struct nl_fs_ops {
     nl_status (*remove_tree)(nl_fs *self, nl_str path);
     nl_status (*make_directory)(nl_fs *self, nl_str path);
     nl_status (*stat)(nl_fs *self, nl_str path, nl_file_info *info);
+    nl_status (*stat_file)(nl_fs *self, nl_str path, nl_file_info *info); /* NULL: stat */
     nl_status (*list)(nl_fs *self, nl_str path, bool is_recursive, nl_list_visit visit, void *argument);
     void (*free)(nl_fs *self);
 } nl_fs_ops;

@@ -38,25 +38,34 @@ static nl_status stat_folder(nl_s3_fs *fs, const nl_s3_place *place, nl_str path
     return status;
 }
 
-static nl_status s3_stat(nl_fs *self, nl_str path, nl_file_info *info)
+static nl_status s3_stat_file(nl_fs *self, nl_str path, nl_file_info *info)
 {
     nl_s3_fs *fs = fs_of(self);
     nl_s3_place place;
     nl_http_response response = {0};
     int64_t length = -1;
     NL_TRY(nl_s3_place_parse(path, &place));
-    if (place.key.length == 0 || nl_str_ends(place.key, NL_STR("/"))) return stat_folder(fs, &place, path, info);
+    if (place.key.length == 0) return NL_RAISE(PATH_NOT_FOUND, NL_P_STR("path", path));
     const nl_s3_ask ask = {.method = "HEAD", .fault = "s3.head", .bucket = place.bucket, .key = place.key, .uses_key = true};
     NL_TRY_NOTE(nl_s3_send(fs, &ask, &response), "looking for " NL_STR_FMT, NL_STR_ARG(path));
-    const bool is_object = nl_s3_is_good(&response);
-    const bool is_absent = response.status == 404;
-    nl_status status = is_object || is_absent ? NULL : nl_s3_refusal("Describing", path, &response, true);
-    if (is_object) {
+    nl_status status = nl_s3_is_good(&response) ? NULL : nl_s3_refusal("Describing", path, &response, true);
+    if (!status) {
         if (nl_parse_int64(nl_http_header(&response, "content-length"), &length) && length >= 0) info->size_bytes = (uint64_t)length;
         info->modified_micros = http_date_micros(nl_http_header(&response, "last-modified"));
     }
     nl_http_response_fini(&response);
-    return is_absent ? stat_folder(fs, &place, path, info) : status;
+    return status;
+}
+
+static nl_status s3_stat(nl_fs *self, nl_str path, nl_file_info *info)
+{
+    nl_s3_place place;
+    NL_TRY(nl_s3_place_parse(path, &place));
+    if (place.key.length == 0 || nl_str_ends(place.key, NL_STR("/"))) return stat_folder(fs_of(self), &place, path, info);
+    nl_status status = s3_stat_file(self, path, info);
+    if (!status || nl_error_condition(status) != NL_COND_PATH_NOT_FOUND) return status;
+    nl_error_free(status);
+    return stat_folder(fs_of(self), &place, path, info);
 }
 
 /* Folders that exist without files in them are objects "folder/" of no bytes, as Hadoop's S3A makes them. */
@@ -109,6 +118,7 @@ static const nl_fs_ops s3_ops = {
     .remove_tree = nl_s3_remove_tree,
     .make_directory = s3_make_directory,
     .stat = s3_stat,
+    .stat_file = s3_stat_file,
     .list = nl_s3_list,
     .free = s3_free,
 };

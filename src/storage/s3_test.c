@@ -521,6 +521,15 @@ static void test_ranges_share_requests_and_what_was_fetched_ahead(void **state)
     assert_memory_equal(buffers[1]->data, bytes + 1004000, 4000);
     nl_buffer_release(buffers[0]);
     nl_buffer_release(buffers[1]);
+    const uint32_t before = atomic_load(&f->server.request_count);
+    const nl_range blocks[] = {{0, 4000}, {3000, 4000}};
+    nl_file_prefetch(file, &blocks[0], 1);
+    nl_file_prefetch(file, &blocks[1], 1); /* only 4000 to 7000 is asked for */
+    assert_ok(nl_file_read(file, 0, 3000, into));
+    assert_ok(nl_file_read(file, 3000, 4000, into));
+    assert_memory_equal(into, bytes + 3000, 4000);
+    assert_int_equal(atomic_load(&f->server.request_count), before + 2);
+    assert_non_null(strstr(f->s3.last_head, "range: bytes=4000-6999"));
     nl_file_prefetch(file, ahead, 2);
     nl_file_close(file); /* with requests under way */
     free(bytes);

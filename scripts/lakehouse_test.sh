@@ -26,7 +26,7 @@ if [ -z "${NILAS_TEST_CHROMIUM:-}" ] && ! command -v chromium > /dev/null; then 
 fi
 wants() { [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $1 "* ]]; }
 names=("$@")
-if wants s3_clients; then # s3fs holds botocore at another version than boto3 does; Spark has its own Python and jars
+if wants s3_clients || wants glue_service; then # s3fs holds botocore at another version than boto3 does; Spark has its own Python and jars
   export NILAS_S3FS_PYTHON=${NILAS_S3FS_PYTHON:-$cache/venv-s3fs/bin/python} NILAS_SPARK_PYTHON=${NILAS_SPARK_PYTHON:-$cache/venv/bin/python}
   "$NILAS_S3FS_PYTHON" -c 'import s3fs' 2> /dev/null || { python3 -m venv "$cache/venv-s3fs" && "$cache/venv-s3fs/bin/pip" install -q "s3fs==2026.9.0"; }
   "$NILAS_SPARK_PYTHON" -c 'import pyspark' 2> /dev/null || { python3 -m venv "$cache/venv" && "$cache/venv/bin/pip" install -q "pyspark==4.0.1"; }

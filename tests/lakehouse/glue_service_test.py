@@ -1,5 +1,7 @@
 """The Glue Data Catalog with boto3; the same Iceberg tables from PyIceberg, `nilas sql` and Athena by turns; writers at once."""
+import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -39,11 +41,14 @@ def plain(name, **more):
             "StorageDescriptor": {"Columns": COLUMNS, "Location": f"s3://awsdatacatalog/{name}/"}, **more}
 
 
-def run_athena(athena, sql):
+def run_athena(athena, sql, fails_with=None):
     query = athena.start_query_execution(QueryString=sql)["QueryExecutionId"]
     while athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]["State"] in ("QUEUED", "RUNNING"):
         time.sleep(0.02)
     status = athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]
+    if fails_with:
+        check(fails_with in status.get("StateChangeReason", ""), f"{sql}: {status}")
+        return None
     if status["State"] != "SUCCEEDED":
         check(False, f"{sql}: {status}")
         return None
@@ -303,6 +308,96 @@ def test_iceberg_by_turns():
         same("a database of nilas's", glue.get_database(Name="mine")["Database"]["Description"], "hello")
         glue.delete_database(Name="mine")
         same("its pointer went too", [found["Name"] for found in athena.list_databases(CatalogName="AwsDataCatalog")["DatabaseList"]], ["default", "sales"])
+
+
+def test_what_sql_does_shows_in_glue():
+    with Lakehouse(names=["glue", "athena"]) as lake:
+        glue, athena = lake.client("glue"), lake.client("athena")
+        run_athena(athena, "CREATE DATABASE db COMMENT 'of Athena'")
+        same("a database", glue.get_database(Name="db")["Database"]["Description"], "of Athena")
+        run_athena(athena, "CREATE TABLE db.t (a int, b string) LOCATION 's3://awsdatacatalog/db/t/' TBLPROPERTIES ('table_type' = 'ICEBERG')")
+        run_athena(athena, "CREATE VIEW db.v AS SELECT a FROM db.t")
+        view = glue.get_table(DatabaseName="db", Name="v")["Table"]
+        same("a view", [view["TableType"], view["Parameters"]["table_type"]], ["VIRTUAL_VIEW", "ICEBERG_VIEW"])
+        fails("a view is changed with SQL", "InvalidInputException", glue.update_table, DatabaseName="db", TableInput=plain("v"))
+        glue.update_table(DatabaseName="db", TableInput={"Name": "t", "Description": "described", "Owner": "me", "StorageDescriptor": {"Columns": COLUMNS},
+                                                         "Parameters": {**glue.get_table(DatabaseName="db", Name="t")["Table"]["Parameters"], "more": "yes"}})
+        run_athena(athena, "ALTER TABLE db.t RENAME TO u")
+        table = glue.get_table(DatabaseName="db", Name="u")["Table"]
+        same("what Glue was told stays through a renaming", [table["Owner"], table["Parameters"]["more"], table["VersionId"]], ["me", "yes", "2"])
+        same("and its versions", [version["VersionId"] for version in glue.get_table_versions(DatabaseName="db", TableName="u")["TableVersions"]], ["2", "0"])
+        run_athena(athena, "INSERT INTO db.u VALUES (1, 'x')")
+        table = glue.get_table(DatabaseName="db", Name="u")["Table"]
+        same("and a commit, but for the columns", [table["Owner"], table["Parameters"]["more"], [column["Name"] for column in table["StorageDescriptor"]["Columns"]]], ["me", "yes", ["a", "b"]])
+        glue.create_table(DatabaseName="db", TableInput=plain("files"))
+        run_athena(athena, "CREATE TABLE db.files (a int) LOCATION 's3://awsdatacatalog/db/files/' TBLPROPERTIES ('table_type' = 'ICEBERG')", fails_with="exist")
+        run_athena(athena, "ALTER TABLE db.u RENAME TO files", fails_with="exist")
+        run_athena(athena, "DROP TABLE db.u")
+        run_athena(athena, "DROP VIEW db.v")
+        run_athena(athena, "DROP DATABASE db", fails_with="still has tables of the Glue catalog")
+        same("it is there", names(glue.get_tables(DatabaseName="db")["TableList"]), ["files"])
+        glue.delete_table(DatabaseName="db", Name="files")
+        run_athena(athena, "DROP DATABASE db")
+        fails("dropped", "EntityNotFoundException", glue.get_database, Name="db")
+
+        # A data folder of before the Glue service.
+        run_athena(athena, "CREATE DATABASE old")
+        run_athena(athena, "CREATE TABLE old.t (a int) LOCATION 's3://awsdatacatalog/old/t/' TBLPROPERTIES ('table_type' = 'ICEBERG')")
+        lake.stop()
+        database = sqlite3.connect(lake.folder + "/data/lakehouse.db")
+        for kind in ("trigger", "table"):
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = ? AND name LIKE 'glue_%'", (kind,)).fetchall():
+                database.execute(f"DROP {kind} {name}")
+        database.execute("DELETE FROM nilas_parts WHERE part = 'glue'")
+        database.commit()
+        database.close()
+        lake.start()
+        glue, athena = lake.client("glue"), lake.client("athena")
+        run_athena(athena, "INSERT INTO old.t VALUES (1)")
+        table = glue.get_table(DatabaseName="old", Name="t")["Table"]
+        same("its tables are shown", [table["VersionId"], table["Parameters"]["table_type"], table["StorageDescriptor"]["Columns"][0]["Name"]], ["1", "ICEBERG", "a"])
+
+
+def test_spark():
+    python, jars = os.environ.get("NILAS_SPARK_PYTHON"), os.environ.get("NILAS_SPARK_JARS")
+    if not check(python and jars, "NILAS_SPARK_PYTHON and NILAS_SPARK_JARS must name a Python with PySpark and Iceberg's jars"):
+        return
+    with Lakehouse(names=["glue", "athena"]) as lake:
+        script = f"""
+from pyspark.sql import SparkSession
+b = SparkSession.builder.master("local[2]").config("spark.jars", {jars!r}).config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2") \\
+    .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+for k, v in {{"": "org.apache.iceberg.spark.SparkCatalog", ".catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog", ".warehouse": "s3://awsdatacatalog", ".glue.endpoint": {lake.url('glue')!r},
+              ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO", ".s3.endpoint": {lake.url('s3')!r}, ".s3.path-style-access": "true", ".client.region": "us-east-1"}}.items():
+    b = b.config("spark.sql.catalog.g" + k, v)
+spark = b.getOrCreate()
+spark.sql("CREATE NAMESPACE g.db COMMENT 'of Spark'")
+spark.sql("CREATE TABLE g.db.t (id BIGINT, s STRING COMMENT 'text') USING iceberg PARTITIONED BY (bucket(4, id)) COMMENT 'hello'")
+spark.sql("INSERT INTO g.db.t VALUES (1, 'spark'), (2, 'spark')")
+print("READY", flush=True)
+input()
+print("rows", [tuple(row) for row in spark.sql("SELECT * FROM g.db.t ORDER BY id").collect()])
+spark.sql("MERGE INTO g.db.t USING (SELECT 1 AS id) x ON t.id = x.id WHEN MATCHED THEN DELETE")
+spark.sql("ALTER TABLE g.db.t RENAME TO g.db.u")
+print("tables", [row.tableName for row in spark.sql("SHOW TABLES IN g.db").collect()], flush=True)
+spark.sql("CREATE TABLE g.db.gone AS SELECT 1 AS a")
+spark.sql("DROP TABLE g.db.gone PURGE")
+"""
+        environment = {**lake.environment, "AWS_ACCESS_KEY_ID": "nilas", "AWS_SECRET_ACCESS_KEY": "nilas", "AWS_REGION": "us-east-1", "SPARK_LOCAL_IP": "127.0.0.1"}
+        spark = subprocess.Popen([python, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(lake.folder + "/spark.log", "w"), text=True, env=environment)
+        line = spark.stdout.readline()
+        same("Spark has written", line, "READY\n")
+        glue, athena = lake.client("glue"), lake.client("athena")
+        table = glue.get_table(DatabaseName="db", Name="t")["Table"]
+        same("its table", [table["Description"], table["StorageDescriptor"]["Columns"][1]["Comment"], table["VersionId"]], ["hello", "text", "1"])
+        run_athena(athena, "INSERT INTO db.t VALUES (3, 'athena')")
+        run_nilas(lake, "INSERT INTO g.db.t VALUES (4, 'nilas')")
+        out, _ = spark.communicate("\n", timeout=240)
+        check("rows [(1, 'spark'), (2, 'spark'), (3, 'athena'), (4, 'nilas')]" in out, out)
+        with open(lake.folder + "/spark.log", errors="replace") as log:
+            check("tables ['u']" in out and spark.returncode == 0, out + log.read()[-6000:])
+        same("Spark's commits", run_athena(athena, "SELECT id, s FROM db.u ORDER BY id"), [["2", "spark"], ["3", "athena"], ["4", "nilas"]])
+        same("the rest is gone", names(glue.get_tables(DatabaseName="db")["TableList"]), ["u"])
 
 
 def test_writers_at_once():

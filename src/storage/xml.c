@@ -333,28 +333,40 @@ nl_str nl_xml_attribute(const nl_xml *element, const char *name)
     return (nl_str){0};
 }
 
+static bool needs_reference(char c)
+{
+    return (unsigned char)c < 0x20 || c == '&' || c == '<' || c == '>' || c == '"' || c == '\'';
+}
+
+/* Whole runs at once: a listing is thousands of these. */
 void nl_xml_append(nl_builder *builder, nl_str text)
 {
+    size_t start = 0;
     for (size_t i = 0; i < text.length; i++) {
         const char c = text.data[i];
+        if (!needs_reference(c)) continue;
+        nl_append(builder, nl_str_slice(text, start, i));
+        start = i + 1;
         switch (c) {
         case '&': nl_append_c(builder, "&amp;"); break;
         case '<': nl_append_c(builder, "&lt;"); break;
         case '>': nl_append_c(builder, "&gt;"); break;
         case '"': nl_append_c(builder, "&quot;"); break;
         case '\'': nl_append_c(builder, "&apos;"); break;
-        default:
-            if ((unsigned char)c < 0x20)
-                nl_append_f(builder, "&#%d;", c);
-            else
-                nl_append_char(builder, c);
+        default: nl_append_f(builder, "&#%d;", c);
         }
     }
+    nl_append(builder, nl_str_slice(text, start, text.length));
 }
 
 void nl_xml_append_element(nl_builder *builder, const char *name, nl_str text)
 {
-    nl_append_f(builder, "<%s>", name);
+    const nl_str tag = nl_str_from(name);
+    nl_append_char(builder, '<');
+    nl_append(builder, tag);
+    nl_append_char(builder, '>');
     nl_xml_append(builder, text);
-    nl_append_f(builder, "</%s>", name);
+    nl_append(builder, NL_STR("</"));
+    nl_append(builder, tag);
+    nl_append_char(builder, '>');
 }

@@ -56,7 +56,8 @@ static void object_elements(listing *self, const nl_object *object, bool with_ow
             nl_s3_element(self->xml, "ChecksumAlgorithm", nl_str_from(kind->name));
             nl_s3_element(self->xml, "ChecksumType", type);
         }
-        nl_s3_element_f(self->xml, "Size", "%llu", (unsigned long long)object->size_bytes);
+        char size[NL_NUMBER_TEXT_MAX];
+        nl_s3_element(self->xml, "Size", (nl_str){size, nl_format_int64((int64_t)object->size_bytes, size)});
         nl_s3_element(self->xml, "StorageClass", object->storage_class.length ? object->storage_class : NL_STR("STANDARD"));
     }
     if (with_owner) nl_s3_owner(self->xml, "Owner");

@@ -39,11 +39,25 @@ nl_status nl_s3_number(nl_str text, const char *name, uint32_t fallback, uint32_
 
 /* ---- Times. */
 
+static void put_digits(char *into, size_t count, int32_t value)
+{
+    for (size_t i = count; i-- > 0; value /= 10) into[i] = (char)('0' + value % 10);
+}
+
 nl_str nl_s3_iso_time(nl_arena *arena, int64_t micros)
 {
     nl_civil civil;
     nl_civil_from_micros(micros, &civil);
-    return nl_arena_f(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", civil.year, civil.month, civil.day, civil.hour, civil.minute, civil.second, civil.microsecond / 1000);
+    nl_str text = nl_arena_str(arena, NL_STR("0000-00-00T00:00:00.000Z"));
+    char *into = NL_UNCONST(text.data);
+    put_digits(into, 4, civil.year);
+    put_digits(into + 5, 2, civil.month);
+    put_digits(into + 8, 2, civil.day);
+    put_digits(into + 11, 2, civil.hour);
+    put_digits(into + 14, 2, civil.minute);
+    put_digits(into + 17, 2, civil.second);
+    put_digits(into + 20, 3, civil.microsecond / 1000);
+    return text;
 }
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -84,7 +98,10 @@ bool nl_s3_parse_http_time(nl_str text, int64_t *micros)
 
 nl_str nl_s3_quoted(nl_arena *arena, nl_str etag)
 {
-    return nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(etag));
+    char *text = nl_arena_alloc(arena, etag.length + 2);
+    text[0] = text[etag.length + 1] = '"';
+    if (etag.length) memcpy(text + 1, etag.data, etag.length);
+    return (nl_str){text, etag.length + 2};
 }
 
 nl_str nl_s3_unquoted(nl_str etag)

@@ -1,11 +1,16 @@
 """The Glue Data Catalog with boto3; the same Iceberg tables from PyIceberg, `nilas sql` and Athena by turns; writers at once."""
+import itertools
+import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pyarrow
 from botocore.exceptions import ClientError
@@ -429,6 +434,45 @@ def test_writers_at_once():
         same("every row once", found, [(writer, number) for writer in range(4) for number in range(20)])
         same("a version each", lake.client("glue").get_table(DatabaseName="race", Name="t")["Table"]["VersionId"], "80")
         same("Athena counts", run_athena(lake.client("athena"), "SELECT count(*), count(DISTINCT writer * 100 + n) FROM race.t"), [["80", "80"]])
+
+
+def test_requests_of_any_shape():
+    """Raw JSON of wrong types for every operation: refused or answered, never a fault of the service."""
+    with Lakehouse(names=["glue"]) as lake:
+        glue = lake.client("glue")
+        glue.create_database(DatabaseInput={"Name": "db"})
+        glue.create_table(DatabaseName="db", TableInput=plain("t", PartitionKeys=[{"Name": "k", "Type": "int"}]))
+        model = glue.meta.service_model
+
+        def call(target, body):
+            request = urllib.request.Request(lake.url("glue") + "/", body, {"X-Amz-Target": target, "Content-Type": "application/x-amz-json-1.1"})
+            try:
+                with urllib.request.urlopen(request, timeout=60) as reply:
+                    return reply.status, json.loads(reply.read())
+            except urllib.error.HTTPError as error:
+                return error.code, json.loads(error.read())
+
+        for target, body, expected in (("AWSGlue.GetTable", b"[]", "SerializationException"), ("AWSGlue.GetTable", b"{", "SerializationException"), ("Other.GetTable", b"{}", "UnknownOperationException"),
+                                       ("AWSGlue.Nothing", b"{}", "OperationNotSupportedException"), ("AWSGlue.GetTable", b"{}", "InvalidInputException"),
+                                       ("AWSGlue.GetTables", b'{"DatabaseName":"db","MaxResults":0}', "InvalidInputException"), ("AWSGlue.GetTable", b'{"a":' * 100000, "SerializationException"),
+                                       ("AWSGlue.SearchTables", b'{"NextToken":"x"}', "InvalidInputException")):
+            status, answer = call(target, body)
+            same(f"{target} {body[:40]}", [status, answer["__type"]], [400, expected])
+        wanted = [name for name in model.operation_names if any(word in name for word in ("Database", "Table", "Partition", "Tag", "UserDefinedFunction", "CatalogImportStatus"))]
+        values = [None, 1, -1, 1e300, True, "", "db", "t", "\u0000", "x" * 5000, [], {}, [None], [1], ["1"], [{}], {"Name": 1}, {"Name": "t"}, {"Name": "t", "Parameters": 5}, {"Values": ["1"]}, {"Values": 3},
+                  [{"Values": ["1"]}], {"a": "b"}, {"SegmentNumber": 1e9, "TotalSegments": 0}, "(", "k = 1", "99999999999999999999"]
+        chosen = random.Random(7)
+        for name, _ in itertools.product(wanted, range(40)):
+            members = model.operation_model(name).input_shape.members
+            body = {member: chosen.choice(values) for member in members if chosen.random() < 0.6 and member not in ("CatalogId", "TransactionId", "QueryAsOfTime")}
+            if chosen.random() < 0.7 and "DatabaseName" in members:
+                body["DatabaseName"] = "db"
+            if chosen.random() < 0.7 and "TableName" in members:
+                body["TableName"] = "t"
+            status, answer = call("AWSGlue." + name, json.dumps(body).encode())
+            if not check(status in (200, 400), f"{name} {body}: {status} {answer}"):
+                break
+        check(lake.client("glue").get_databases()["DatabaseList"] != [], "it still answers")
 
 
 def test_who_may_ask():

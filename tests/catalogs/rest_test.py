@@ -217,7 +217,8 @@ def delegated(program, server):
     for how in ("vended-credentials", "remote-signing"):
         settings = confs("s3", server.uri, **signing, **{"header.X-Iceberg-Access-Delegation": how})
         nilas = Nilas(program, settings, no_keys)
-        rows = nilas.run("CREATE NAMESPACE s3.d;\nCREATE TABLE s3.d.t USING iceberg AS SELECT id, repeat('x', 1000) AS s FROM range(20000);\nDELETE FROM s3.d.t WHERE id % 2 = 0;\n"
+        rows = nilas.run("CREATE NAMESPACE s3.d;\nCREATE TABLE s3.d.t (id bigint, s string) USING iceberg;\n"
+                         "INSERT INTO s3.d.t SELECT id, repeat('x', 1000) FROM range(20000);\nDELETE FROM s3.d.t WHERE id % 2 = 0;\n"
                          "CALL s3.system.expire_snapshots(table => 'd.t', older_than => timestamp '2100-01-01 00:00:00', retain_last => 1);\nSELECT count(*), sum(id) FROM s3.d.t")
         same(how, [["10000", "100000000"]], nilas=rows[-1:])
         nilas.run("DROP TABLE s3.d.t PURGE;\nDROP NAMESPACE s3.d")

@@ -9,6 +9,7 @@ typedef struct remote_signer {
     nl_remote_catalog *catalog; /* retained */
     nl_arena *arena;            /* owned: the texts */
     nl_str url;                 /* where signatures are asked for */
+    nl_str other_url;           /* of a table that is not there yet (CTAS); or empty */
     nl_str token;               /* a table's own; or empty */
     nl_str region;
 } remote_signer;
@@ -65,8 +66,13 @@ static nl_status ask(const remote_signer *self, nl_str body, nl_arena *arena, nl
     const nl_remote_session *session;
     NL_TRY(nl_remote_session_of(self->catalog, &session));
     const nl_remote_subject subject = {.kind = NL_REMOTE_SERVICE, .catalog = self->catalog->base.name, .authentication = nl_remote_auth_kind(session->auth)};
-    const nl_remote_request request = {.method = "POST", .path = self->url, .body = body, .token = self->token, .is_idempotent = true};
-    return nl_remote_ask(self->catalog, session, &request, &subject, arena, answer);
+    nl_remote_request request = {.method = "POST", .path = self->url, .body = body, .token = self->token, .is_idempotent = true};
+    NL_TRY(nl_remote_send(self->catalog, session, &request, arena, answer));
+    if (answer->status == 404 && self->other_url.length) {
+        request.path = self->other_url;
+        NL_TRY(nl_remote_send(self->catalog, session, &request, arena, answer));
+    }
+    return nl_remote_is_good(answer) ? NULL : nl_remote_failure(answer, &subject);
 }
 
 static nl_status sign(void *argument, const nl_http_request *request, nl_arena *arena, const nl_property **headers, uint32_t *header_count)
@@ -110,7 +116,8 @@ bool nl_remote_signs(const nl_property *properties, uint32_t property_count)
     return nl_str_is_nocase(find_property(properties, property_count, "s3.remote-signing-enabled"), "true");
 }
 
-nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *properties, uint32_t property_count, nl_str token, nl_fs **fs)
+nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_property *properties,
+                              uint32_t property_count, nl_str token, nl_fs **fs)
 {
     remote_signer *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P_INT("receivedBytes", 0));
@@ -121,6 +128,11 @@ nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_sessio
     if (!uri.length) uri = session->uri;
     while (uri.length && uri.data[uri.length - 1] == '/')
         uri.length--;
+    if (!endpoint.length && nl_remote_offers(session, NL_REMOTE_SIGN)) { /* the table's own, where it is offered */
+        const nl_str path = nl_remote_item_path(self->arena, session, identifier, "tables");
+        endpoint = nl_arena_f(self->arena, "v1/" NL_STR_FMT "/sign", NL_STR_ARG(path));
+        self->other_url = nl_arena_f(self->arena, NL_STR_FMT "/v1/aws/s3/sign", NL_STR_ARG(uri));
+    }
     if (!endpoint.length) endpoint = NL_STR("v1/aws/s3/sign");
     while (endpoint.length && endpoint.data[0] == '/')
         endpoint = nl_str_slice(endpoint, 1, endpoint.length);

@@ -28,6 +28,7 @@ typedef enum nl_remote_endpoint {
     NL_REMOTE_TRANSACTION,
     NL_REMOTE_CREDENTIALS,
     NL_REMOTE_PLAN,
+    NL_REMOTE_SIGN,
     NL_REMOTE_LIST_VIEWS,
     NL_REMOTE_CREATE_VIEW,
     NL_REMOTE_LOAD_VIEW,
@@ -138,8 +139,8 @@ NL_MUST_USE nl_status nl_remote_fetch_table(nl_remote_catalog *catalog, const nl
 NL_MUST_USE nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table, nl_fs **fs);
 /* s3.remote-signing-enabled: S3 whose requests the server signs. */
 bool nl_remote_signs(const nl_property *properties, uint32_t property_count);
-NL_MUST_USE nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *properties, uint32_t property_count, nl_str token,
-                                          nl_fs **fs);
+NL_MUST_USE nl_status nl_remote_signed_fs(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_property *properties,
+                                          uint32_t property_count, nl_str token, nl_fs **fs);
 /* The store of one table, with what its config says of it. */
 NL_MUST_USE nl_status nl_remote_store_new(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_remote_table *table,
                                           nl_table_store **store);

@@ -37,6 +37,7 @@ static const struct {
     [NL_REMOTE_TRANSACTION] = {"POST /v1/{prefix}/transactions/commit", CLASSIC, false},
     [NL_REMOTE_CREDENTIALS] = {"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials", LATER, false},
     [NL_REMOTE_PLAN] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan", LATER, false},
+    [NL_REMOTE_SIGN] = {"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/sign", LATER, false},
     [NL_REMOTE_LIST_VIEWS] = {"GET /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
     [NL_REMOTE_CREATE_VIEW] = {"POST /v1/{prefix}/namespaces/{namespace}/views", LATER, true},
     [NL_REMOTE_LOAD_VIEW] = {"GET /v1/{prefix}/namespaces/{namespace}/views/{view}", LATER, true},

@@ -20,6 +20,7 @@
 typedef struct route {
     nl_str prefix; /* in the generation's arena; empty: every path */
     nl_fs *fs;     /* counted */
+    bool is_signed; /* by the server: a signature is for one object, not for a list of them */
 } route;
 
 typedef struct generation { /* what one answer brought */
@@ -76,14 +77,16 @@ static int64_t end_of(const nl_property *config, uint32_t config_count, const nl
 }
 
 /* Signed requests are for S3 alone: the route before it keeps the other paths. */
-static nl_status add_signed_route(generation *g, nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *config, uint32_t config_count, nl_str token)
+static nl_status add_signed_route(generation *g, nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_property *config,
+                                  uint32_t config_count, nl_str token)
 {
     nl_property *all = NL_NEW_ARRAY(g->arena, nl_property, (size_t)session->property_count + config_count + 1);
     memcpy(all, session->properties, session->property_count * sizeof(*all));
     if (config_count) memcpy(all + session->property_count, config, config_count * sizeof(*all));
     route *r = &g->routes[g->route_count];
-    NL_TRY(nl_remote_signed_fs(catalog, session, all, session->property_count + config_count, token, &r->fs));
+    NL_TRY(nl_remote_signed_fs(catalog, session, identifier, all, session->property_count + config_count, token, &r->fs));
     r->prefix = NL_STR("s3");
+    r->is_signed = true;
     g->route_count++;
     return NULL;
 }
@@ -109,7 +112,7 @@ static nl_status add_route(generation *g, const nl_remote_session *session, cons
     return NULL;
 }
 
-static nl_status make_generation(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials,
+static nl_status make_generation(nl_remote_catalog *catalog, const nl_remote_session *session, const nl_identifier *identifier, const nl_property *config, uint32_t config_count, const nl_remote_credential *credentials,
                                  uint32_t credential_count, nl_str token, generation **made)
 {
     nl_memory *memory = catalog->base.memory;
@@ -119,7 +122,7 @@ static nl_status make_generation(nl_remote_catalog *catalog, const nl_remote_ses
     g->routes = NL_NEW_ARRAY(arena, route, (size_t)credential_count + 2);
     nl_status status = add_route(g, session, config, config_count, NULL, memory);
     if (!status && (nl_remote_signs(config, config_count) || nl_remote_signs(session->properties, session->property_count)))
-        status = add_signed_route(g, catalog, session, config, config_count, token);
+        status = add_signed_route(g, catalog, session, identifier, config, config_count, token);
     for (uint32_t i = 0; i < credential_count && !status; i++)
         status = add_route(g, session, config, config_count, &credentials[i], memory);
     if (status) generation_free(g);
@@ -177,7 +180,7 @@ static nl_status renew(vended_fs *self, nl_arena *arena)
     generation *made = NULL;
     NL_TRY(nl_remote_session_of(self->catalog, &session));
     NL_TRY(ask_credentials(self, session, arena, &credentials, &credential_count, &config, &config_count));
-    NL_TRY(make_generation(self->catalog, session, config, config_count, credentials, credential_count, self->token, &made));
+    NL_TRY(make_generation(self->catalog, session, &self->identifier, config, config_count, credentials, credential_count, self->token, &made));
     publish(self, made, end_of(config, config_count, credentials, credential_count));
     return NULL;
 }
@@ -200,8 +203,8 @@ static void renew_when_due(vended_fs *self)
     publish(self, NULL, end_micros);
 }
 
-/* The file system for a path. Borrowed: lives as long as self. */
-static nl_fs *fs_for(nl_fs *fs, nl_str path)
+/* Where a path belongs. Borrowed: lives as long as self. */
+static const route *route_for(nl_fs *fs, nl_str path)
 {
     vended_fs *self = vended_of(fs);
     renew_when_due(self);
@@ -210,9 +213,13 @@ static nl_fs *fs_for(nl_fs *fs, nl_str path)
     const route *best = &g->routes[0];
     for (uint32_t i = 1; i < g->route_count; i++)
         if (g->routes[i].prefix.length >= best->prefix.length && nl_str_starts(path, g->routes[i].prefix)) best = &g->routes[i];
-    nl_fs *chosen = best->fs;
     nl_mutex_unlock(&self->mutex);
-    return chosen;
+    return best;
+}
+
+static nl_fs *fs_for(nl_fs *fs, nl_str path)
+{
+    return route_for(fs, path)->fs;
 }
 
 static nl_status vended_open(nl_fs *self, nl_str path, nl_file **file)
@@ -247,8 +254,16 @@ static nl_status vended_remove_many(nl_fs *self, const nl_str *paths, uint32_t p
     *removed_count = 0;
     for (uint32_t start = 0, stop; start < path_count; start = stop) {
         uint64_t count = 0;
-        nl_fs *fs = fs_for(self, paths[start]);
-        for (stop = start + 1; stop < path_count && fs_for(self, paths[stop]) == fs;)
+        const route *chosen = route_for(self, paths[start]);
+        nl_fs *fs = chosen->fs;
+        stop = start + 1;
+        if (chosen->is_signed) {
+            nl_status status = nl_fs_remove(fs, paths[start]);
+            *removed_count += status == NULL;
+            first = nl_first_error(first, status);
+            continue;
+        }
+        while (stop < path_count && fs_for(self, paths[stop]) == fs)
             stop++;
         first = nl_first_error(first, nl_fs_remove_many(fs, &paths[start], stop - start, &count));
         *removed_count += count;
@@ -329,7 +344,7 @@ nl_status nl_remote_table_fs(nl_remote_catalog *catalog, const nl_remote_session
     const bool is_signed = nl_remote_signs(table->config, table->config_count) || nl_remote_signs(session->properties, session->property_count);
     if (!table->credential_count && end == NL_NONE && !is_signed) return nl_fs_with_properties(session->fs, table->config, table->config_count, memory, fs);
     generation *made = NULL;
-    NL_TRY(make_generation(catalog, session, table->config, table->config_count, table->credentials, table->credential_count, nl_remote_table_token(table), &made));
+    NL_TRY(make_generation(catalog, session, identifier, table->config, table->config_count, table->credentials, table->credential_count, nl_remote_table_token(table), &made));
     vended_fs *self = new_vended(catalog, identifier, table);
     if (!self) {
         generation_free(made);

@@ -241,7 +241,7 @@ static nl_status add_text(reader *self, nl_str text)
     if (nl_str_trim(text).length == 0 && element->first_child != NULL) return NULL;
     void *memory = NULL; /* pieces around CDATA and comments, of which there are few */
     NL_TRY(nl_arena_alloc_sized(self->arena, element->text.length + text.length, &memory));
-    memcpy(memory, element->text.data, element->text.length);
+    if (element->text.length) memcpy(memory, element->text.data, element->text.length);
     memcpy((char *)memory + element->text.length, text.data, text.length);
     element->text = (nl_str){memory, element->text.length + text.length};
     return NULL;

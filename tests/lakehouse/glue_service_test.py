@@ -372,7 +372,7 @@ def test_spark():
 from pyspark.sql import SparkSession
 b = SparkSession.builder.master("local[2]").config("spark.jars", {jars!r}).config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2") \\
     .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
-for k, v in {{"": "org.apache.iceberg.spark.SparkCatalog", ".catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog", ".warehouse": "s3://awsdatacatalog", ".glue.endpoint": {lake.url('glue')!r},
+for k, v in {{"": "org.apache.iceberg.spark.SparkCatalog", ".catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog", ".warehouse": "s3://awsdatacatalog", ".cache-enabled": "false", ".glue.endpoint": {lake.url('glue')!r},
               ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO", ".s3.endpoint": {lake.url('s3')!r}, ".s3.path-style-access": "true", ".client.region": "us-east-1"}}.items():
     b = b.config("spark.sql.catalog.g" + k, v)
 spark = b.getOrCreate()

@@ -14,10 +14,15 @@ NILAS = os.path.realpath(sys.argv[1]) if len(sys.argv) > 1 else "build/debug/nil
 failures = 0
 
 
-def free_port():
-    with socket.socket() as probe:
+def free_ports(names):
+    """A port for each name; held together, so that none is given twice."""
+    probes = [socket.socket() for _ in names]
+    for probe in probes:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    ports = {name: probe.getsockname()[1] for name, probe in zip(names, probes)}
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 def services():
@@ -33,7 +38,7 @@ class Lakehouse:
         self.folder = folder or tempfile.mkdtemp(prefix="nilas-lakehouse-")
         self.is_own_folder = folder is None
         self.names = list(names)
-        self.ports = ports or {name: free_port() for name in services()}
+        self.ports = ports or free_ports(services())
         self.arguments = list(arguments)
         self.environment = dict(os.environ, HOME=self.folder, AWS_CONFIG_FILE=self.folder + "/aws/config", AWS_SHARED_CREDENTIALS_FILE=self.folder + "/aws/credentials",
                                 NILAS_DATA=self.folder + "/data", AWS_EC2_METADATA_DISABLED="true", **(environment or {}))

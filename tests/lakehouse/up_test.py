@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from support import NILAS, Lakehouse, check, equal, free_port, run_tests, services
+from support import NILAS, Lakehouse, check, equal, free_ports, run_tests, services
 
 FOREIGN = """# my own
 [default]
@@ -117,7 +117,7 @@ def test_detach_status_logs_down():
     check(f"http://localhost:{lake.ports['s3']}" in done.stdout and "up: process" in done.stdout and "iB)" in done.stdout, done.stdout)
     logs = lake.command("logs").stdout
     check(re.search(r"INFO s3 +GET / 200 \d+ ms 127.0.0.1:\d+|INFO s3 +GET / 200 \d+ ms \[::1\]:\d+", logs), f"no line of the request:\n{logs}")
-    done = lake.command("up", "--detach", *[flag for name in lake.ports for flag in ("--port", f"{name}={free_port()}")])
+    done = lake.command("up", "--detach", *[flag for name, port in free_ports(lake.ports).items() for flag in ("--port", f"{name}={port}")])
     equal(done.returncode, 1)
     check(re.search(r"process \d+ serves it", done.stderr), f"a second one on the folder names the first: {done.stderr}")
     done = lake.command("down")

@@ -223,6 +223,22 @@ static nl_status create_version(hadoop_store *self, nl_arena *arena, int64_t ver
     return status;
 }
 
+/* A writer that stalled before its creation may find that others went on and cleaned up so far that its version was free
+ * again (write.metadata.delete-after-commit.enabled): its base is gone then, and its version must not count. */
+static nl_status check_not_overtaken(hadoop_store *self, nl_arena *arena, int64_t version, nl_str created)
+{
+    nl_file_info still;
+    if (version == 0) return NULL;
+    nl_status status = find_version(self->fs, arena, self->location, version, &still);
+    if (!status && still.path.length) return NULL;
+    if (!status) status = nl_fs_remove(self->fs, created);
+    if (status) {
+        nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+        return status;
+    }
+    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld is gone: others have committed and cleaned up meanwhile", (long long)version);
+}
+
 static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
                          const nl_table_metadata **committed)
 {
@@ -235,6 +251,7 @@ static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_met
     NL_TRY(find_current(self->fs, arena, self->location, &newest_file, &newest));
     if (newest != version) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit changes based on stale table metadata");
     NL_TRY(create_version(self, arena, version + 1, updated, memory, &path, &size_bytes));
+    NL_TRY(check_not_overtaken(self, arena, version, path));
     write_hint(self, arena, version + 1);
     nl_delete_dropped_metadata_files(self->fs, base, updated);
     nl_error *error = nl_table_metadata_with_file(updated, path, committed);

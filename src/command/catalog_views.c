@@ -295,7 +295,7 @@ static nl_status commit(creation *self)
             nl_error_free(status);
             return self->create->is_if_not_exists ? NULL : view_exists_already(self);
         }
-        if (attempt == ATTEMPTS || nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED) return status;
+        if (attempt == ATTEMPTS || (!was_first && nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED)) return status;
         nl_error_free(status);
     }
 }

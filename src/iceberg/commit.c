@@ -132,6 +132,22 @@ static nl_status check_outcome(nl_iceberg_table *table, const nl_table_metadata 
     return unknown;
 }
 
+/* No more attempts after one whose answer was lost: unless that one is there, nobody may clean up. */
+static nl_status last_look(nl_iceberg_table *table, const int64_t *snapshot_id, nl_status failure)
+{
+    nl_error *error = nl_iceberg_table_refresh(table);
+    const nl_table_metadata *current = error ? NULL : nl_iceberg_table_metadata(table);
+    const bool is_there = current && snapshot_id && *snapshot_id != NL_NONE && contains_commit(current, *snapshot_id);
+    nl_table_metadata_release(current);
+    nl_error_free(error);
+    if (is_there) {
+        nl_error_free(failure);
+        return NULL;
+    }
+    nl_error_set_kind(failure, NL_KIND_UNKNOWN_STATE);
+    return failure;
+}
+
 /* After an answer that got lost the commit may still arrive: its files stay, and each attempt after it asks first. */
 nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void (*after_failure)(void *argument), void *argument, const int64_t *snapshot_id)
 {
@@ -154,11 +170,14 @@ nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void
         if (!status || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) return status;
         if (after_failure && !was_lost) after_failure(argument);
         const bool is_late = nl_now_micros() / 1000 - start_ms > policy.total_ms_max;
-        if (nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED || attempt > policy.retries || is_late) return status;
+        if (nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED || attempt > policy.retries || is_late)
+            return was_lost ? last_look(table, snapshot_id, status) : status;
         nl_error_free(status);
         /* The first attempt goes by metadata that may be old: that it lost costs no wait and no retry. */
         if (attempt > 0) back_off(&policy, attempt);
-        NL_TRY(nl_iceberg_table_refresh(table));
+        status = nl_iceberg_table_refresh(table);
+        if (status && was_lost) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+        if (status) return status;
     }
 }
 

@@ -262,6 +262,26 @@ static bool is_of_foreign_page(const nl_request *request)
     return slashes == NL_NOT_FOUND || !nl_str_equal_nocase(nl_str_slice(origin, slashes + 3, origin.length), host);
 }
 
+/* A name that is no token, or a value with control bytes, is read in other ways by others on the way here: RFC 9110 §5.5. */
+static bool is_head_clean(const nl_request *request)
+{
+    uint32_t host_count = 0;
+    for (uint32_t i = 0; i < request->header_count; i++) {
+        const nl_property *header = &request->headers[i];
+        host_count += nl_str_is_nocase(header->key, "Host");
+        if (header->key.length == 0) return false;
+        for (size_t k = 0; k < header->key.length; k++) {
+            const unsigned char c = (unsigned char)header->key.data[k];
+            if (c <= ' ' || c >= 0x7f || strchr("()<>@,;:\\\"/[]?={}", c)) return false;
+        }
+        for (size_t k = 0; k < header->value.length; k++) {
+            const unsigned char c = (unsigned char)header->value.data[k];
+            if ((c < ' ' && c != '\t') || c == 0x7f) return false;
+        }
+    }
+    return host_count <= 1;
+}
+
 /* What no service gets to see; true when the reply says so. */
 static bool is_refused_by_head(exchange *self)
 {
@@ -269,6 +289,8 @@ static bool is_refused_by_head(exchange *self)
     const bool is_length_clear = read_length(self);
     if (self->head_bytes > NL_SERVER_HEAD_BYTES_MAX || request->header_count > NL_SERVER_HEADERS_MAX)
         refuse(self, 431, "The request's head is larger than 64 KiB or has more than 100 headers.\n");
+    else if (!is_head_clean(request))
+        refuse(self, 400, "A header's name or value has bytes that do not belong there, or there are several Host headers.\n");
     else if (!is_length_clear)
         refuse(self, 400, "Content-Length and Transfer-Encoding do not say clearly how long the body is.\n");
     else if (!nl_host_is_known(nl_request_header(request, "Host"), &self->server->options, self->connection->descriptor))

@@ -64,6 +64,20 @@ static nl_status store_load(nl_table_store *store, nl_memory *memory, const nl_t
     return status;
 }
 
+/* Where metadata goes is the client's word: only where tables of this warehouse may be, a table bucket's in its own storage. */
+static nl_status check_locations(const tables_store *self, const nl_table_metadata *base, const nl_table_metadata *updated)
+{
+    const nl_str path = nl_table_property(updated, "write.metadata.path", NULL);
+    const bool is_moved = !base || !nl_str_equal(base->location, updated->location);
+    if (self->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET) {
+        if (path.data) NL_TRY(nl_tables_check_location(self->tables, &self->warehouse, path));
+        return is_moved ? nl_tables_check_location(self->tables, &self->warehouse, updated->location) : NULL;
+    }
+    const nl_str uuid = nl_tables_storage_uuid(base ? base->location : updated->location), moved = nl_tables_storage_uuid(updated->location);
+    const bool is_inside = uuid.length && nl_str_equal(uuid, moved) && (!path.data || nl_str_equal(nl_tables_storage_uuid(path), uuid));
+    return is_inside ? NULL : NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location of a table in a table bucket cannot be chosen");
+}
+
 static nl_status store_swap(nl_table_store *store, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
                             const nl_table_metadata **committed)
 {
@@ -75,6 +89,7 @@ static nl_status store_swap(nl_table_store *store, const nl_table_metadata *base
                                       .expected = base ? base->metadata_file : (nl_str){0},
                                       .warehouse_location = base ? (nl_str){0} : self->warehouse_location,
                                       .uuid = base ? (nl_str){0} : nl_tables_storage_uuid(self->warehouse_location)};
+    NL_TRY(check_locations(self, base, updated));
     NL_TRY(nl_tables_publish(self->tables, self->warehouse.id, &change, base, updated, &kept));
     nl_error *error = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->metadata_file, &fs);
     if (!error) {
@@ -251,7 +266,9 @@ static nl_status drop_in(tables_catalog *self, const nl_identifier *identifier, 
     NL_TRY(nl_tables_find(self->tables, self->warehouse.id, identifier, arena, &entry, &exists));
     const bool is_purged = exists && is_purge && self->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET && entry.metadata_location.length;
     if (is_purged) NL_TRY(nl_tables_read_metadata(self->tables, entry.metadata_location, &kept));
-    nl_status status = nl_tables_drop(self->tables, self->warehouse.id, identifier, false, (nl_str){0}, was_dropped);
+    /* What is purged is what was looked at: another table of that name would have another token. */
+    nl_status status = is_purged ? nl_check_purge(kept.metadata) : NULL;
+    if (!status) status = nl_tables_drop(self->tables, self->warehouse.id, identifier, false, is_purged ? entry.version_token : (nl_str){0}, was_dropped);
     if (!status && is_purged && *was_dropped) {
         nl_fs *fs;
         status = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->location, &fs);

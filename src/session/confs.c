@@ -226,6 +226,7 @@ nl_status nl_session_put_conf(nl_session *session, nl_str key, nl_str value)
 nl_status nl_session_set(nl_session *session, nl_str key, nl_str value)
 {
     const nl_conf_row *row = nl_conf_find(key);
+    if (session->is_confined) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Settings cannot be changed here: " NL_STR_FMT, NL_STR_ARG(key));
     if (row && row->is_static) {
         nl_builder quoted;
         nl_builder_init(&quoted, 4096);

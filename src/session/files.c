@@ -24,9 +24,16 @@ uint32_t nl_session_hadoop_properties(const nl_session *session, nl_property *pr
 void nl_session_forget_files(nl_session *session, nl_str changed_key)
 {
     const bool is_ours = nl_str_starts(changed_key, NL_STR(SPARK_PREFIX S3A_PREFIX)) || nl_str_starts(changed_key, NL_STR(S3A_PREFIX));
-    if (!session->files || !is_ours) return;
+    if (!session->files || !is_ours || session->is_confined) return;
     nl_fs_release(session->files);
     session->files = NULL;
+}
+
+void nl_session_confine(nl_session *session, nl_fs *files)
+{
+    nl_fs_release(session->files);
+    session->files = files ? nl_fs_retain(files) : nl_fs_memory_new(); /* nothing is in it */
+    session->is_confined = true;
 }
 
 nl_status nl_session_files(nl_session *session, nl_fs **fs)

@@ -159,9 +159,10 @@ void nl_session_free(nl_session *session)
 
 bool nl_session_has_catalog(const nl_session *session, nl_str name)
 {
-    if (nl_str_is(name, BUILT_IN_CATALOG) || nl_str_is(name, SESSION_CATALOG)) return true;
     for (uint32_t i = 0; i < session->catalog_count; i++)
         if (nl_str_equal(session->catalogs[i]->name, name)) return true;
+    if (session->is_confined) return false;
+    if (nl_str_is(name, BUILT_IN_CATALOG) || nl_str_is(name, SESSION_CATALOG)) return true;
     nl_builder key;
     nl_builder_init(&key, 4096);
     nl_append_c(&key, CATALOG_PREFIX);

@@ -40,6 +40,10 @@ const nl_conf_row *nl_conf_find(nl_str key); /* exact */
 bool nl_conf_is_known(nl_str key);           /* a row, a catalog, a known property of one, or of a family that needs no effect here */
 nl_str nl_conf_nearest(nl_arena *arena, nl_str key); /* the known key that differs least; empty when none is near */
 
+/* For sessions of strangers (Athena, Trino): files are those of `files` (counted here) and nothing else of this machine,
+ * catalogs are those that were put (nl_session_put_catalog) and no built-in ones, and settings cannot be changed. */
+void nl_session_confine(nl_session *session, nl_fs *files);
+
 /* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */
 NL_MUST_USE nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog);
 /* A catalog of the process itself under its own name (the lakehouse's services); counted: taken, also on failure. */

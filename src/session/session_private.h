@@ -41,6 +41,7 @@ struct nl_session {
     nl_memory *memory;
     nl_pool *pool;
     nl_cancel *cancel; /* of the running statement */
+    bool is_confined;  /* nl_session_confine */
     nl_progress progress;
     nl_arena *arena;   /* texts that live as long as the session */
     nl_str user;

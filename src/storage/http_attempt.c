@@ -201,6 +201,15 @@ static CURL *take_easy(nl_http_client *client)
     return client->idle[--client->idle_count];
 }
 
+/* Done only while nothing is there yet, or while what is there has a certain tag. */
+static bool is_conditional(const nl_http_request *request)
+{
+    for (uint32_t i = 0; i < request->header_count; i++)
+        if (nl_str_is_nocase(request->headers[i].key, "if-none-match") || nl_str_is_nocase(request->headers[i].key, "if-match"))
+            return nl_str_is(nl_str_from(request->method), "PUT");
+    return false;
+}
+
 nl_status nl_http_attempt_begin(nl_http_call *call)
 {
     const nl_curl *curl = call->client->curl;
@@ -229,8 +238,9 @@ nl_status nl_http_attempt_begin(nl_http_call *call)
     curl->easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl->easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     if (call->request.decodes_gzip) curl->easy_setopt(call->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
-    /* libcurl sends a request again by itself when a kept connection turns out to be closed, whatever its method. */
-    if (!is_idempotent(&call->request)) curl->easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L);
+    /* libcurl sends a request again by itself when a kept connection turns out to be closed, whatever its method, and counts
+     * it nowhere: one that may be done only once would meet its own first try. */
+    if (!is_idempotent(&call->request) || is_conditional(&call->request)) curl->easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, 1L);
     NL_TRY(set_connection(call));
     set_method(call);
     return set_headers(call);

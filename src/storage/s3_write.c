@@ -400,14 +400,13 @@ typedef enum outcome { OURS, ANOTHERS, NOBODYS } outcome;
 static nl_status look(nl_s3_fs *fs, nl_str path, nl_bytes content, outcome *who)
 {
     nl_buffer *there = NULL;
-    nl_status status = nl_s3_read_all(&fs->base, path, NL_MAX(content.length, (size_t)1), &there);
+    nl_file_info info;
     *who = ANOTHERS;
+    nl_status status = nl_fs_stat_file(&fs->base, path, &info);
+    if (!status && info.size_bytes != content.length) return NULL;
+    if (!status) status = nl_s3_read_all(&fs->base, path, NL_MAX(content.length, (size_t)1), &there);
     if (status && nl_error_condition(status) == NL_COND_PATH_NOT_FOUND) {
         *who = NOBODYS;
-        nl_error_free(status);
-        return NULL;
-    }
-    if (status && nl_error_kind_of(status) != NL_KIND_RETRY && nl_error_condition(status) == NL_COND_NILAS_IO_ERROR) { /* longer than ours */
         nl_error_free(status);
         return NULL;
     }
@@ -426,7 +425,6 @@ static nl_status unknown(nl_status status)
 static nl_status settle_lost(nl_s3_fs *fs, nl_str path, nl_bytes content, nl_status lost)
 {
     outcome who = NOBODYS;
-    if (nl_error_condition(lost) != NL_COND_NILAS_IO_ERROR) return lost;
     nl_status status = look(fs, path, content, &who);
     if (status) return unknown(nl_first_error(lost, status));
     if (who == NOBODYS) return unknown(lost); /* it may still be on its way */
@@ -444,7 +442,8 @@ nl_status nl_s3_create_if_absent(nl_fs *self, nl_str path, nl_bytes content)
     for (int tries = 1;; tries++) {
         nl_http_response response = {0};
         nl_status status = put_whole(fs, path, &place, content, &condition, &response);
-        if (status) return settle_lost(fs, path, content, status);
+        const bool was_sent = status && (nl_error_condition(status) == NL_COND_NILAS_IO_ERROR || nl_error_condition(status) == NL_COND_UNABLE_TO_ACQUIRE_MEMORY);
+        if (status) return was_sent ? settle_lost(fs, path, content, status) : status;
         const int32_t code = response.status;
         const bool was_repeated = response.attempts > 1 || tries > 1;
         if (!nl_s3_is_good(&response)) status = nl_s3_refusal("Writing", path, &response, false);
@@ -455,10 +454,11 @@ nl_status nl_s3_create_if_absent(nl_fs *self, nl_str path, nl_bytes content)
             nl_error_free(status);
             continue;
         }
-        if (code != 412) return status;
+        if (code != 412) return was_repeated ? settle_lost(fs, path, content, status) : status;
         nl_error_free(status);
         outcome who = ANOTHERS;
-        if (was_repeated) NL_TRY(look(fs, path, content, &who)); /* an earlier try of ours may have made it */
+        status = was_repeated ? look(fs, path, content, &who) : NULL; /* an earlier try of ours may have made it */
+        if (status) return unknown(status);
         return who == OURS ? NULL : NL_RAISE(NILAS_ALREADY_EXISTS, NL_P_STR("path", path));
     }
 }

@@ -1,6 +1,7 @@
 """Athena's API with boto3: the chapter's query, results with paging, failures, everything that is kept."""
 import csv
 import io
+import os
 import signal
 import sys
 import time
@@ -114,6 +115,24 @@ def test_athena():
             check(sql + " results", fails(athena.get_query_results, "InvalidRequestException", QueryExecutionId=execution["QueryExecutionId"]), True)
         check("no such query", fails(athena.get_query_execution, "InvalidRequestException", QueryExecutionId="00000000-0000-0000-0000-000000000000"), True)
         check("no such work group", fails(athena.start_query_execution, "InvalidRequestException", QueryString="SELECT 1", WorkGroup="absent"), True)
+
+        # Clients see the lakehouse, not this machine.
+        secret = lake.folder + "/secret.csv"
+        with open(secret, "w", encoding="utf-8") as out:
+            out.write("hidden\n")
+        kept = lake.folder + "/kept"
+        os.mkdir(kept)
+        with open(kept + "/file", "w", encoding="utf-8") as out:
+            out.write("x")
+        for sql in (f"SELECT * FROM csv.`{secret}`", f"SELECT * FROM csv.\"file://{secret}\"", f"SELECT * FROM csv.`{lake.folder}/sec*`", f"SELECT * FROM csv.`{lake.folder}/s[e]cret.csv`",
+                    f"CREATE TEMPORARY VIEW v USING csv OPTIONS (path '{secret}')", f"INSERT OVERWRITE DIRECTORY '{kept}' USING csv SELECT 1",
+                    f"INSERT OVERWRITE LOCAL DIRECTORY '{kept}' USING csv SELECT 1", f"INSERT OVERWRITE DIRECTORY 'file:{kept}' USING csv SELECT 1",
+                    "SET spark.sql.catalog.evil=org.apache.iceberg.spark.SparkCatalog", "CREATE TABLE local.default.t (a int)", "CREATE TABLE spark_catalog.default.t (a int)",
+                    f"ALTER TABLE {name}.many SET TBLPROPERTIES ('write.metadata.path' = '{kept}')",
+                    f"CREATE TABLE {name}.m (a int) TBLPROPERTIES ('table_type' = 'ICEBERG', 'write.metadata.path' = '{kept}')"):
+            execution = run(athena, sql)
+            check(sql, isinstance(execution, dict) and execution["Status"]["State"] == "FAILED" and "hidden" not in str(execution), True)
+        check("nothing was written or removed", os.listdir(kept), ["file"])
 
         # Tokens, lists, batches, stopping.
         token = "x" * 32

@@ -148,6 +148,7 @@ static nl_status send_once(nl_glue_client *client, const char *operation, nl_str
                                      .sign = sign_attempt,
                                      .sign_argument = &sign,
                                      .is_idempotent = !changes,
+                                     .retries_nothing = changes, /* a 5xx may have done it all the same: who commits looks it up */
                                      .fault = changes ? "glue.change" : "glue.read"};
     nl_http_response response = {0};
     NL_TRY_NOTE(nl_http_send(client->http, &request, &response), "calling Glue's %s", operation);

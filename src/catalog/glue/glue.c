@@ -718,8 +718,8 @@ static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const 
     if (!entry || !is_iceberg(entry)) return table_not_found(self, from, arena);
     NL_TRY(copy_entry(self, entry, to, arena));
     nl_status status = delete_table(self, from->namespace_parts[0], from->name, arena, &was_dropped);
-    if (!status && !was_dropped) status = table_not_found(self, from, arena); /* somebody else took it away meanwhile */
-    if (!status) return NULL;
+    if (!status) return NULL; /* gone: by us, by a try of ours whose answer was lost, or by another; the new entry keeps the table */
+    if (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) return status; /* both stay */
     nl_error *second = delete_table(self, to->namespace_parts[0], to->name, arena, &was_dropped);
     return nl_first_error(nl_note_if(status, NL_HERE, "renaming " NL_STR_FMT " to " NL_STR_FMT, NL_STR_ARG(from_text), NL_STR_ARG(to_text)), second);
 }

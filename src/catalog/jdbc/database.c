@@ -131,7 +131,8 @@ nl_status nl_jdbc_run_all(nl_jdbc_database *database, const nl_jdbc_statement *s
         for (uint32_t i = 0; !status && i < statement_count; i++)
             status = database->driver->run(connection, statements[i].sql, statements[i].values, statements[i].value_count, arena, &result);
         if (!status) status = database->driver->run(connection, "COMMIT", NULL, 0, arena, &result);
-        else if (!database->driver->is_broken(connection)) nl_error_free(database->driver->run(connection, "ROLLBACK", NULL, 0, arena, &result));
+        /* Also after a COMMIT that failed: SQLite stays in its transaction then. */
+        if (status && !database->driver->is_broken(connection)) nl_error_free(database->driver->run(connection, "ROLLBACK", NULL, 0, arena, &result));
         give_back(database, connection);
     }
     nl_arena_free(arena);

@@ -140,9 +140,15 @@ static nl_status send_once(const call *c, const nl_remote_request *request, nl_a
                                   .is_idempotent = request->is_idempotent || is_keyed, .retries_nothing = request->is_commit && !is_keyed, .decodes_gzip = true,
                                   .body_max = NL_METADATA_BYTES_MAX, .fault = "catalog"};
     nl_http_response response = {0};
-    NL_TRY(nl_http_send(c->catalog->http, &http, &response));
-    nl_status status = read_answer(c, arena, &response, answer);
+    nl_status status = nl_http_send(c->catalog->http, &http, &response);
+    if (status) {
+        const bool was_sent = nl_error_kind_of(status) == NL_KIND_DATA; /* an answer came that could not be taken */
+        if (request->is_commit && was_sent) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+        return status;
+    }
+    status = read_answer(c, arena, &response, answer);
     nl_http_response_fini(&response);
+    if (status && request->is_commit) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
     return status;
 }
 

@@ -75,6 +75,7 @@ typedef struct commit { /* one swap */
     nl_memory *memory;
     nl_arena *arena;
     int64_t tries_max, wait_ms_min, wait_ms_max; /* commit.status-check.* */
+    int32_t code; /* of the last answer; 0: none came */
 } commit;
 
 /* Some servers (Nessie, which has branches of its own) take a commit and keep nothing of a table's own branches and tags. */
@@ -94,8 +95,10 @@ static nl_status try_once(commit *c, const nl_table_metadata **committed)
 {
     nl_remote_answer answer;
     NL_CRASH_POINT("commit.before-swap");
+    c->code = 0;
     NL_TRY(nl_remote_send(c->store->catalog, c->session, &c->request, c->arena, &answer));
     NL_CRASH_POINT("commit.after-swap");
+    c->code = answer.status;
     if (answer.status == 409 && answer.attempts > 1) /* the first of several tries may have been taken */
         return NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: a repeated request met a conflict");
     if (!nl_remote_is_good(&answer)) return nl_remote_failure(&answer, &c->subject);
@@ -140,7 +143,7 @@ static nl_status settle(commit *c, nl_status unknown, const nl_table_metadata **
         }
         if (!is_known) continue;
         nl_status status = try_once(c, committed);
-        const bool is_conflict = status && (nl_error_condition(status) == NL_COND_NILAS_COMMIT_FAILED || nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS);
+        const bool is_conflict = status && c->code == 409 && (nl_error_condition(status) == NL_COND_NILAS_COMMIT_FAILED || nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS);
         if (is_conflict) { /* with whom? */
             look_up(c, &is_known, committed);
             if (*committed) {

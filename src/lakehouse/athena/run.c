@@ -55,6 +55,7 @@ nl_status nl_athena_session(nl_athena *athena, nl_str catalog, nl_str database, 
 {
     nl_session *made;
     NL_TRY(nl_session_new(nl_dialect_confs, nl_dialect_conf_count, &made));
+    nl_session_confine(made, athena->tables->object_fs); /* clients see the lakehouse, not this machine */
     nl_arena *arena = nl_arena_new(NULL);
     nl_status status = add_catalogs(athena, NL_WAREHOUSE_TABLE_BUCKET, NL_ATHENA_FEDERATED, made, arena);
     if (!status) status = add_catalogs(athena, NL_WAREHOUSE_PLAIN, "", made, arena);

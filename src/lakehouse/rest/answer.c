@@ -343,7 +343,16 @@ static nl_status handle(nl_rest_api_call *call, const nl_rest_api_route *route)
     if (!call->answer.key.length) return route->handle(call);
     NL_TRY(nl_tables_recall(call->tables, call->answer.key, call->arena, &kept, &exists));
     if (exists) return replay(call, route, &kept);
-    NL_TRY(route->handle(call));
+    nl_status status = route->handle(call);
+    if (status) { /* the same request twice at once: what the first of them was answered counts */
+        nl_error *hidden = nl_tables_recall(call->tables, call->answer.key, call->arena, &kept, &exists);
+        if (hidden || !exists) {
+            nl_error_free(hidden);
+            return status;
+        }
+        nl_error_free(status);
+        return replay(call, route, &kept);
+    }
     const nl_builder *body = call->reply->body;
     if (call->is_remembered || (body && body->length > KEPT_BODY_MAX)) return NULL;
     call->answer.status = call->reply->status;

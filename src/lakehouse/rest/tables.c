@@ -346,7 +346,8 @@ nl_status nl_rest_api_drop_table(nl_rest_api_call *call)
     const bool is_purge = nl_str_is_nocase(nl_request_parameter(call->request, "purgeRequested", NULL), "true") &&
                           call->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET && entry.metadata_location.length;
     if (is_purge) NL_TRY(nl_tables_read_metadata(call->tables, entry.metadata_location, &kept));
-    nl_status status = nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, false, (nl_str){0}, &was_dropped);
+    nl_status status = is_purge ? nl_check_purge(kept.metadata) : NULL;
+    if (!status) status = nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, false, is_purge ? entry.version_token : (nl_str){0}, &was_dropped);
     if (!status && !was_dropped) status = nl_rest_api_no_table(call, &call->identifier);
     if (!status && is_purge) status = purge(call, &kept);
     nl_kept_metadata_release(&kept);

@@ -3,6 +3,8 @@
  */
 #include "lakehouse/trino/trino_private.h"
 
+#include "lakehouse/tables_private.h"
+
 #include <stdlib.h>
 
 #include "command/command.h"
@@ -48,6 +50,7 @@ static nl_status open_session(nl_trino_statement *self, nl_session **session)
 {
     nl_session *made = NULL;
     NL_TRY(nl_session_new(nl_dialect_confs, nl_dialect_conf_count, &made));
+    nl_session_confine(made, self->trino->tables->object_fs); /* clients see the lakehouse, not this machine */
     nl_status status = add_catalogs(self->trino, made, self->arena);
     if (!status && self->catalog.length && !nl_session_has_catalog(made, self->catalog))
         status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "CATALOG_NOT_FOUND: Catalog '" NL_STR_FMT "' not found", NL_STR_ARG(self->catalog));

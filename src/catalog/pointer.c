@@ -38,7 +38,7 @@ static nl_str new_file(nl_arena *arena, nl_str folder, nl_str previous, bool is_
                       is_gzip ? ".gz.metadata.json" : ".metadata.json");
 }
 
-static nl_str without_slash(nl_str path)
+nl_str nl_without_slash(nl_str path)
 {
     while (path.length > 1 && path.data[path.length - 1] == '/') path.length--;
     return path;
@@ -47,8 +47,8 @@ static nl_str without_slash(nl_str path)
 nl_str nl_next_metadata_file(nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated)
 {
     nl_str folder = nl_table_property(updated, "write.metadata.path", NULL);
-    if (folder.data) folder = without_slash(folder);
-    else folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(without_slash(updated->location)));
+    if (folder.data) folder = nl_without_slash(folder);
+    else folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(nl_without_slash(updated->location)));
     return new_file(arena, folder, base ? base->metadata_file : NL_STR(""), nl_table_metadata_wants_gzip(updated));
 }
 
@@ -75,7 +75,7 @@ static nl_status pointer_load(nl_table_store *base, nl_memory *memory, const nl_
     return status;
 }
 
-/* Is `file` in force, or was it since? is_known: the catalog answered. */
+/* Is `file` in force, or was it since? A catalog that does not answer says neither. */
 static void look_up(pointer_store *self, nl_str file, nl_memory *memory, bool *was_done)
 {
     nl_arena *arena = nl_arena_new(memory);
@@ -218,8 +218,8 @@ nl_status nl_pointer_commit_view(nl_fs *fs, nl_pointer *pointer, const nl_view_m
 {
     nl_arena *arena = nl_arena_new(memory);
     nl_str folder = nl_view_property(updated, "write.metadata.path");
-    if (folder.data) folder = without_slash(folder);
-    else folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(without_slash(updated->location)));
+    if (folder.data) folder = nl_without_slash(folder);
+    else folder = nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(nl_without_slash(updated->location)));
     const nl_str file = new_file(arena, folder, base ? base->metadata_file : NL_STR(""), false);
     nl_status status = write_view(fs, updated, file);
     if (!status) status = swap_view(fs, pointer, base, file, arena);

@@ -27,6 +27,7 @@ struct nl_pointer { /* first member of every kind */
 NL_MUST_USE nl_status nl_pointer_store_new(nl_fs *fs, nl_pointer *pointer, nl_metadata_cache *cache, nl_table_store **store);
 /* "<write.metadata.path or location/metadata>/00003-<uuid>.metadata.json" (.gz.metadata.json) after base; NULL: 00000. */
 nl_str nl_next_metadata_file(nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated);
+nl_str nl_without_slash(nl_str path); /* without those at its end */
 /* The version number in such a name, or -1. */
 int64_t nl_metadata_file_version(nl_str metadata_file);
 

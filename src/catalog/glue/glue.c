@@ -368,18 +368,12 @@ static nl_status get_database(const glue_catalog *self, nl_str name, nl_arena *a
     return json_is_object(*database) ? NULL : nl_json_corrupt(NL_STR("the answer to Glue's GetDatabase"), "Database: is no object");
 }
 
-static nl_str without_slash(nl_str path)
-{
-    while (path.length > 1 && path.data[path.length - 1] == '/') path.length--;
-    return path;
-}
-
 /* With room for `more`. */
 static nl_property *properties_of(const json_t *database, size_t more, nl_arena *arena, uint32_t *count)
 {
     const json_t *parameters = member_of(database, "Parameters");
     nl_property *items = NL_NEW_ARRAY(arena, nl_property, json_object_size(parameters) + 2 + more);
-    const nl_str location = without_slash(text_of(database, "LocationUri")), description = text_of(database, "Description");
+    const nl_str location = nl_without_slash(text_of(database, "LocationUri")), description = text_of(database, "Description");
     const char *key;
     json_t *value;
     *count = 0;
@@ -622,7 +616,7 @@ static nl_status glue_default_location(nl_catalog *catalog, const nl_identifier 
     NL_TRY(get_database(self, name, arena, &database));
     if (!database)
         return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, catalog, identifier->namespace_parts, identifier->namespace_count)));
-    const nl_str folder = without_slash(text_of(database, "LocationUri"));
+    const nl_str folder = nl_without_slash(text_of(database, "LocationUri"));
     if (folder.length > 0) {
         *location = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(folder), NL_STR_ARG(identifier->name));
         return NULL;
@@ -810,7 +804,7 @@ static nl_status refuse_other_locks(const glue_catalog *self)
 static nl_status configure(glue_catalog *self)
 {
     const nl_str warehouse = nl_catalog_property(&self->base, "warehouse"), id = nl_catalog_property(&self->base, "glue.id");
-    self->warehouse = without_slash(warehouse);
+    self->warehouse = nl_without_slash(warehouse);
     self->id = id;
     NL_TRY(boolean_of(self, "glue.skip-archive", true, &self->skips_archive));
     NL_TRY(boolean_of(self, "glue.skip-name-validation", false, &self->skips_validation));

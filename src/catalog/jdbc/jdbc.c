@@ -473,7 +473,7 @@ static nl_status jdbc_default_location(nl_catalog *catalog, const nl_identifier 
     NL_TRY(fetch_properties(self, scope, arena, &result));
     for (uint32_t i = 0; i < result.row_count; i++)
         if (nl_str_is(result.values[2 * i], "location") && result.values[2 * i + 1].length) folder = result.values[2 * i + 1];
-    while (folder.length > 1 && folder.data[folder.length - 1] == '/') folder.length--;
+    folder = nl_without_slash(folder);
     *location = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(folder), NL_STR_ARG(identifier->name));
     return NULL;
 }
@@ -685,18 +685,12 @@ static const nl_catalog_ops jdbc_ops = {
     .free = jdbc_free,
 };
 
-static nl_str without_slash(nl_str path)
-{
-    while (path.length > 1 && path.data[path.length - 1] == '/') path.length--;
-    return path;
-}
-
 static nl_status configure(jdbc_catalog *self)
 {
     const nl_str uri = nl_catalog_property(&self->base, "uri"), clients = nl_catalog_property(&self->base, "clients");
     int64_t client_count = CLIENTS_DEFAULT;
     if (!uri.length) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "JDBC connection URI is required");
-    self->warehouse = without_slash(nl_catalog_property(&self->base, "warehouse"));
+    self->warehouse = nl_without_slash(nl_catalog_property(&self->base, "warehouse"));
     if (!self->warehouse.length) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot initialize JDBCCatalog because warehousePath must not be null or empty");
     if (clients.data && (!nl_parse_int64(clients, &client_count) || client_count < 1 || client_count > CLIENTS_MAX))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "clients of catalog " NL_STR_FMT " must be a number from 1 to %d, not " NL_STR_FMT, NL_STR_ARG(self->base.name), CLIENTS_MAX,
@@ -709,7 +703,7 @@ static nl_status configure(jdbc_catalog *self)
 static nl_status configure_in_memory(jdbc_catalog *self)
 {
     const nl_property version = {NL_STR("jdbc.schema-version"), NL_STR("V1")};
-    self->warehouse = without_slash(nl_catalog_property(&self->base, "warehouse"));
+    self->warehouse = nl_without_slash(nl_catalog_property(&self->base, "warehouse"));
     if (nl_str_is(self->warehouse, "/")) self->warehouse = NL_STR("");
     self->wants_types = true;
     self->fs = nl_fs_memory_new();

@@ -10,6 +10,7 @@
 #include "base/calendar.h"
 #include "base/number.h"
 #include "base/uuid.h"
+#include "catalog/pointer.h"
 
 #define CLASSIC true
 #define LATER   false
@@ -212,13 +213,6 @@ static void merge_properties(nl_remote_session *session, const nl_catalog *catal
     session->properties = merged;
 }
 
-static nl_str without_slash(nl_str uri)
-{
-    while (uri.length && uri.data[uri.length - 1] == '/')
-        uri.length--;
-    return uri;
-}
-
 static void set_endpoints(nl_remote_session *session, const nl_remote_config *config)
 {
     const bool has_views = bool_property(session, "view-endpoints-supported", false);
@@ -236,7 +230,7 @@ static nl_status set_options(nl_remote_session *session)
     nl_arena *arena = session->arena;
     const nl_str mode = nl_remote_property(session, "snapshot-loading-mode"), prefix = nl_remote_property(session, "prefix");
     const nl_str separator = nl_remote_property(session, "namespace-separator");
-    session->uri = nl_arena_str(arena, without_slash(nl_remote_property(session, "uri")));
+    session->uri = nl_arena_str(arena, nl_without_slash(nl_remote_property(session, "uri")));
     session->prefix = prefix.length ? nl_arena_f(arena, NL_STR_FMT "/", NL_STR_ARG(prefix)) : (nl_str){0};
     session->separator = separator.length ? separator : NL_STR("%1F");
     session->page_size = nl_remote_property(session, "rest-page-size");

@@ -120,17 +120,23 @@ static nl_status list_matches(listing *self, nl_str pattern, nl_fs *fs, bool *is
     return status;
 }
 
+/* glob(3) is of the machine's disk, which a confined session may not see. */
+static bool shows_local_disk(nl_fs *fs)
+{
+    nl_file_info root;
+    nl_error *error = nl_fs_stat(fs, NL_STR("/"), &root);
+    const bool is_shown = !error;
+    nl_error_free(error);
+    return is_shown;
+}
+
 static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
 {
     nl_str path;
     NL_TRY(nl_plain_path_absolute(self->arena, given, &path));
     if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
     bool is_listed = false;
-    nl_file_info root;
-    nl_error *hidden = nl_fs_stat(files->fs, NL_STR("/"), &root); /* glob(3) is of the machine's disk: only where that is shown */
-    const bool is_shown = !hidden;
-    nl_error_free(hidden);
-    if (is_shown && has_pattern(path) && path.data[0] == '/' && access(nl_str_c(self->arena, path), F_OK) != 0)
+    if (has_pattern(path) && path.data[0] == '/' && shows_local_disk(files->fs) && access(nl_str_c(self->arena, path), F_OK) != 0)
         NL_TRY(list_matches(self, path, files->fs, &is_listed));
     return is_listed ? NULL : list_one(self, path, files->fs);
 }

@@ -6,7 +6,6 @@
 
 #include "command/command.h"
 #include "lakehouse/dialect.h"
-#include "sql/split.h"
 
 #define SESSION_MEMORY "1g"
 

@@ -113,9 +113,8 @@ nl_status nl_jdbc_run(nl_jdbc_database *database, const char *sql, const nl_str 
         NL_TRY(take(database, &connection));
         nl_status status = database->driver->run(connection, sql, values, value_count, arena, result);
         const bool is_lost = status && database->driver->is_broken(connection);
-        const bool is_sure = status && nl_error_kind_of(status) == NL_KIND_RETRY; /* it did not reach the server */
         give_back(database, connection);
-        if (!is_lost || attempt >= database->client_count || !(is_reading(sql) || is_sure)) return status;
+        if (!is_lost || attempt >= database->client_count || !is_reading(sql)) return status;
         nl_error_free(status); /* a connection that lay idle for long: the others may be dead too */
     }
 }

@@ -16,8 +16,8 @@ typedef struct nl_jdbc_result { /* in the arena given */
 
 typedef struct nl_jdbc_driver {
     nl_status (*connect)(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection);
-    /* A duplicate key is NILAS_ALREADY_EXISTS. A connection that broke: kind RETRY when the statement did not reach the
-     * server, UNKNOWN_STATE when it may have. */
+    /* A duplicate key is NILAS_ALREADY_EXISTS. A connection that broke: kind UNKNOWN_STATE, for libpq does not say
+     * whether the statement had reached the server. */
     nl_status (*run)(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result);
     bool (*is_broken)(nl_jdbc_connection *self);
     void (*close)(nl_jdbc_connection *self);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what can be checked of how nilas reads. Run as `make check-style`; needs Python 3 and a C compiler only.
+"""Checks what can be checked of how nilas reads. Run as `make check-style`; needs Python 3, a C compiler and protoc-c.
 
 Fails on: an include that goes up the layers or out of a folder's reach; a header that does not compile alone; a banned
 call; a `//` comment; a source folder without README.md; duplicate or unsorted-out rows in base/conditions.def.
@@ -7,6 +7,7 @@ Reports, without failing: long files, long functions, sources without a test.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import re
 import subprocess
@@ -225,6 +226,9 @@ def compiler_command():
 def check_headers(check, headers):
     command = compiler_command()
     with tempfile.TemporaryDirectory() as folder:
+        protos = [os.path.relpath(path, SOURCES) for path in glob.glob(os.path.join(SOURCES, "connect", "proto", "*.proto"))]
+        subprocess.run(["protoc-c", "-I", SOURCES, f"--c_out={folder}", *protos], cwd=SOURCES, check=True)
+        command += ["-isystem", folder]
 
         def compile_alone(header):
             unit = os.path.join(folder, relative(header).replace("/", "_") + ".c")

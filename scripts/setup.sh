@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(build-essential cmake ninja-build pkg-config ccache python3 python3-venv tzdata
   zlib1g-dev libbz2-dev libzstd-dev liblz4-dev libsnappy-dev libdeflate-dev libbrotli-dev libjansson-dev libpcre2-dev
   libedit-dev libroaring-dev libxxhash-dev libutf8proc-dev libcmocka-dev libssl-dev
-  libcurl4-openssl-dev libpq-dev libsqlite3-dev libmicrohttpd-dev)
+  libcurl4-openssl-dev libpq-dev libsqlite3-dev libmicrohttpd-dev protobuf-c-compiler libprotobuf-c-dev libnghttp2-dev)
 if ! command -v dpkg-query > /dev/null; then
   echo "This system has no dpkg: nothing is installed. What Debian calls the packages needed: ${packages[*]}" >&2
   exit 0

@@ -7,7 +7,7 @@
 
 #include "iceberg/health.h"
 #include "shell/script.h"
-#include "shell/sql_options.h"
+#include "shell/spark_options.h"
 #include "sql/parser.h"
 
 #define BAR_CHARACTERS 40
@@ -103,11 +103,11 @@ static nl_status show(nl_session *session, nl_arena *arena, const char *text)
 int nl_health_main(int argument_count, char **arguments)
 {
     nl_arena *arena = nl_arena_new(NULL);
-    nl_sql_flags flags = {0};
+    nl_spark_flags flags = {0};
     nl_session *session = NULL;
     const bool has_table = argument_count > 0 && arguments[0][0] != '-';
     int exit_status = EXIT_SUCCESS;
-    nl_status status = nl_sql_flags_parse(arena, argument_count - has_table, arguments + has_table, &flags);
+    nl_status status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count - has_table, arguments + has_table, &flags);
     if (!status && flags.wants_help) {
         nl_health_print_help();
     } else if (!status && flags.wants_version) {
@@ -117,7 +117,7 @@ int nl_health_main(int argument_count, char **arguments)
         if (status) nl_shell_print_error(status);
         else fprintf(stderr, "nilas health wants a TABLE first, as nilas health lake.sales.orders\n");
     } else {
-        status = nl_sql_flags_open_session(&flags, &session);
+        status = nl_spark_flags_open_session(&flags, &session);
         if (!status) status = show(session, arena, arguments[0]);
         if (status) nl_shell_print_error(status);
         if (status) exit_status = EXIT_FAILURE;

@@ -8,7 +8,7 @@
 #include "shell/health.h"
 #include "shell/interactive.h"
 #include "shell/script.h"
-#include "shell/sql_options.h"
+#include "shell/spark_options.h"
 #include "shell/up.h"
 
 static void print_help(void)
@@ -26,8 +26,20 @@ static void print_help(void)
            "  help       show this text\n\n`nilas COMMAND --help` tells more.\n");
 }
 
+static void print_sql_help(void)
+{
+    printf("Usage: nilas sql [options]\n\nRuns Spark SQL on Iceberg tables and files. Takes spark-sql's options; without -e and -f it\n"
+           "reads statements from the terminal or from standard input.\n\nOptions:\n");
+    nl_spark_flags_print_help(NL_SPARK_SQL);
+    printf("\nConfiguration comes from $SPARK_CONF_DIR/spark-defaults.conf (or $SPARK_HOME/conf), then from options. With\n"
+           "no catalog configured, `local` keeps Iceberg tables in ./warehouse.\n\n"
+           "The shell's own commands: quit; exit; source FILE; !COMMAND;\n"
+           "Exit status: 0 when every statement succeeded, 1 when one failed, 2 when the command line is wrong, 3 when the\n"
+           "file of -f is not there, 130 after Ctrl-C.\n");
+}
+
 /* A key that nobody knows is most often a slip of the finger; one of Spark that nilas does not have changes nothing. */
-static void warn_of_unknown_confs(nl_arena *arena, const nl_sql_flags *flags)
+static void warn_of_unknown_confs(nl_arena *arena, const nl_spark_flags *flags)
 {
     for (uint32_t i = 0; i < flags->confs.count; i++) {
         const nl_property *conf = flags->confs.items[i];
@@ -83,18 +95,18 @@ static int run_shell(nl_shell *shell)
 static int run_sql(int argument_count, char **arguments)
 {
     nl_arena *arena = nl_arena_new(NULL);
-    nl_sql_flags flags = {0};
+    nl_spark_flags flags = {0};
     int exit_status = EXIT_SUCCESS;
     nl_session *session = NULL;
-    nl_status status = nl_sql_flags_parse(arena, argument_count, arguments, &flags);
+    nl_status status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count, arguments, &flags);
     if (status) {
         nl_shell_print_error(status);
         exit_status = NL_EXIT_WRONG_USAGE;
     } else if (flags.wants_help) {
-        nl_sql_flags_print_help();
+        print_sql_help();
     } else if (flags.wants_version) {
         printf("nilas %s\n", NILAS_VERSION);
-    } else if ((status = nl_sql_flags_open_session(&flags, &session)) != NULL) {
+    } else if ((status = nl_spark_flags_open_session(&flags, &session)) != NULL) {
         nl_shell_print_error(status);
         exit_status = EXIT_FAILURE;
     } else {
@@ -140,7 +152,7 @@ static int run_help(int argument_count, char **arguments)
         nl_up_options_print_help(served[i].command);
         return EXIT_SUCCESS;
     }
-    if (strcmp(about, "sql") == 0) nl_sql_flags_print_help();
+    if (strcmp(about, "sql") == 0) print_sql_help();
     else if (strcmp(about, "health") == 0) nl_health_print_help();
     else print_help();
     return EXIT_SUCCESS;

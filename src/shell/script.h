@@ -1,11 +1,11 @@
 /* shell/script.h - running statements one after the other and telling people how it went. */
 #pragma once
 
-#include "shell/sql_options.h"
+#include "shell/spark_options.h"
 
 typedef struct nl_shell { /* one run of `nilas sql` */
     nl_session *session;
-    const nl_sql_flags *flags;
+    const nl_spark_flags *flags;
     bool is_terminal;    /* results go to a terminal                            */
     bool is_interactive; /* a person types: errors do not end the shell         */
     bool is_quiet;       /* no timings: an -i file runs                         */

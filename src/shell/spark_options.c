@@ -1,5 +1,5 @@
-/* shell/sql_options.c - reads the command line and spark-defaults.conf. */
-#include "shell/sql_options.h"
+/* shell/spark_options.c - reads the command line and spark-defaults.conf. */
+#include "shell/spark_options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,92 +12,105 @@
 /* What a flag does with its value. */
 typedef enum flag_action {
     FLAG_STATEMENT, FLAG_FILE, FLAG_INIT, FLAG_SILENT, FLAG_VERBOSE, FLAG_DATABASE, FLAG_CONF, FLAG_VARIABLE, FLAG_NAMED_CONF,
-    FLAG_PROPERTIES, FLAG_FORMAT, FLAG_HELP, FLAG_VERSION, FLAG_IGNORED
+    FLAG_PROPERTIES, FLAG_FORMAT, FLAG_PYTHON_FILES, FLAG_HELP, FLAG_VERSION, FLAG_IGNORED, FLAG_REFUSED
 } flag_action;
 
 typedef struct flag_row {
     const char *name;
     const char *short_name;
     bool has_value;
+    uint8_t programs; /* which take it: bits of nl_spark_program */
     flag_action action;
     const char *conf; /* FLAG_NAMED_CONF */
     const char *value_name;
     const char *help;
 } flag_row;
 
+#define SQL    NL_SPARK_SQL
+#define PYTHON (NL_SPARK_SUBMIT | NL_SPARK_SHELL)
+#define ALL    (SQL | PYTHON)
 static const flag_row flags_table[] = {
-    {"--execute", "-e", true, FLAG_STATEMENT, NULL, "SQL", "run these statements"},
-    {"--file", "-f", true, FLAG_FILE, NULL, "FILE", "run the statements of a file (- is standard input)"},
-    {"--init", "-i", true, FLAG_INIT, NULL, "FILE", "run a file first"},
-    {"--silent", "-S", false, FLAG_SILENT, NULL, NULL, "results only, no timings"},
-    {"--verbose", "-v", false, FLAG_VERBOSE, NULL, NULL, "print each statement before it runs"},
-    {"--database", NULL, true, FLAG_DATABASE, NULL, "NAME", "namespace to begin in"},
-    {"--format", NULL, true, FLAG_FORMAT, NULL, "FORMAT", "table, csv, json, markdown or vertical; without it, spark-sql's own form"},
-    {"--conf", "-c", true, FLAG_CONF, NULL, "KEY=VALUE", "set a configuration key"},
-    {"--hiveconf", NULL, true, FLAG_CONF, NULL, "KEY=VALUE", "the same"},
-    {"--define", "-d", true, FLAG_VARIABLE, NULL, "KEY=VALUE", "${KEY} in statements becomes VALUE"},
-    {"--hivevar", NULL, true, FLAG_VARIABLE, NULL, "KEY=VALUE", "the same"},
-    {"--properties-file", NULL, true, FLAG_PROPERTIES, NULL, "FILE", "read configuration from FILE instead of conf/spark-defaults.conf"},
-    {"--name", NULL, true, FLAG_NAMED_CONF, "spark.app.name", "NAME", "name of the application"},
-    {"--master", NULL, true, FLAG_NAMED_CONF, "spark.master", "MASTER", "local[N] limits the workers to N"},
-    {"--driver-memory", NULL, true, FLAG_NAMED_CONF, "spark.driver.memory", "SIZE", "accepted"},
-    {"--packages", NULL, true, FLAG_NAMED_CONF, "spark.jars.packages", "LIST", "accepted: nilas has what these would bring"},
-    {"--jars", NULL, true, FLAG_IGNORED, NULL, "LIST", "accepted, not used"},
-    {"--executor-memory", NULL, true, FLAG_IGNORED, NULL, "SIZE", NULL},
-    {"--executor-cores", NULL, true, FLAG_IGNORED, NULL, "N", NULL},
-    {"--num-executors", NULL, true, FLAG_IGNORED, NULL, "N", NULL},
-    {"--total-executor-cores", NULL, true, FLAG_IGNORED, NULL, "N", NULL},
-    {"--driver-cores", NULL, true, FLAG_IGNORED, NULL, "N", NULL},
-    {"--driver-java-options", NULL, true, FLAG_IGNORED, NULL, "OPTIONS", NULL},
-    {"--driver-class-path", NULL, true, FLAG_IGNORED, NULL, "PATH", NULL},
-    {"--driver-library-path", NULL, true, FLAG_IGNORED, NULL, "PATH", NULL},
-    {"--repositories", NULL, true, FLAG_IGNORED, NULL, "LIST", NULL},
-    {"--exclude-packages", NULL, true, FLAG_IGNORED, NULL, "LIST", NULL},
-    {"--deploy-mode", NULL, true, FLAG_IGNORED, NULL, "MODE", NULL},
-    {"--queue", NULL, true, FLAG_IGNORED, NULL, "NAME", NULL},
-    {"--files", NULL, true, FLAG_IGNORED, NULL, "LIST", NULL},
-    {"--archives", NULL, true, FLAG_IGNORED, NULL, "LIST", NULL},
-    {"--py-files", NULL, true, FLAG_IGNORED, NULL, "LIST", NULL},
-    {"--help", "-h", false, FLAG_HELP, NULL, NULL, "show this text"},
-    {"-H", NULL, false, FLAG_HELP, NULL, NULL, NULL},
-    {"--version", NULL, false, FLAG_VERSION, NULL, NULL, "show the version"},
+    {"--execute", "-e", true, SQL, FLAG_STATEMENT, NULL, "SQL", "run these statements"},
+    {"--file", "-f", true, SQL, FLAG_FILE, NULL, "FILE", "run the statements of a file (- is standard input)"},
+    {"--init", "-i", true, SQL, FLAG_INIT, NULL, "FILE", "run a file first"},
+    {"--silent", "-S", false, SQL, FLAG_SILENT, NULL, NULL, "results only, no timings"},
+    {"--verbose", "-v", false, SQL, FLAG_VERBOSE, NULL, NULL, "print each statement before it runs"},
+    {"--verbose", "-v", false, PYTHON, FLAG_VERBOSE, NULL, NULL, "print which Python runs, and the configuration"},
+    {"--database", NULL, true, SQL, FLAG_DATABASE, NULL, "NAME", "namespace to begin in"},
+    {"--format", NULL, true, SQL, FLAG_FORMAT, NULL, "FORMAT", "table, csv, json, markdown or vertical; without it, spark-sql's own form"},
+    {"--conf", "-c", true, ALL, FLAG_CONF, NULL, "KEY=VALUE", "set a configuration key"},
+    {"--hiveconf", NULL, true, SQL, FLAG_CONF, NULL, "KEY=VALUE", "the same"},
+    {"--define", "-d", true, SQL, FLAG_VARIABLE, NULL, "KEY=VALUE", "${KEY} in statements becomes VALUE"},
+    {"--hivevar", NULL, true, SQL, FLAG_VARIABLE, NULL, "KEY=VALUE", "the same"},
+    {"--properties-file", NULL, true, ALL, FLAG_PROPERTIES, NULL, "FILE", "read configuration from FILE instead of conf/spark-defaults.conf"},
+    {"--name", NULL, true, ALL, FLAG_NAMED_CONF, "spark.app.name", "NAME", "name of the application"},
+    {"--master", NULL, true, ALL, FLAG_NAMED_CONF, "spark.master", "MASTER", "local[N] limits the workers to N"},
+    {"--driver-memory", NULL, true, ALL, FLAG_NAMED_CONF, "spark.driver.memory", "SIZE", "accepted"},
+    {"--packages", NULL, true, ALL, FLAG_NAMED_CONF, "spark.jars.packages", "LIST", "accepted: nilas has what these would bring"},
+    {"--jars", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", "accepted, not used"},
+    {"--executor-memory", NULL, true, ALL, FLAG_IGNORED, NULL, "SIZE", NULL},
+    {"--executor-cores", NULL, true, ALL, FLAG_IGNORED, NULL, "N", NULL},
+    {"--num-executors", NULL, true, ALL, FLAG_IGNORED, NULL, "N", NULL},
+    {"--total-executor-cores", NULL, true, ALL, FLAG_IGNORED, NULL, "N", NULL},
+    {"--driver-cores", NULL, true, ALL, FLAG_IGNORED, NULL, "N", NULL},
+    {"--driver-java-options", NULL, true, ALL, FLAG_IGNORED, NULL, "OPTIONS", NULL},
+    {"--driver-class-path", NULL, true, ALL, FLAG_IGNORED, NULL, "PATH", NULL},
+    {"--driver-library-path", NULL, true, ALL, FLAG_IGNORED, NULL, "PATH", NULL},
+    {"--repositories", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", NULL},
+    {"--exclude-packages", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", NULL},
+    {"--deploy-mode", NULL, true, ALL, FLAG_IGNORED, NULL, "MODE", NULL},
+    {"--queue", NULL, true, ALL, FLAG_IGNORED, NULL, "NAME", NULL},
+    {"--files", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", NULL},
+    {"--archives", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", NULL},
+    {"--py-files", NULL, true, SQL, FLAG_IGNORED, NULL, "LIST", NULL},
+    {"--py-files", NULL, true, PYTHON, FLAG_PYTHON_FILES, NULL, "LIST", "zip, egg and py files that the program imports from, apart by commas"},
+    {"--help", "-h", false, ALL, FLAG_HELP, NULL, NULL, "show this text"},
+    {"-H", NULL, false, SQL, FLAG_HELP, NULL, NULL, NULL},
+    {"--class", NULL, true, NL_SPARK_SUBMIT, FLAG_REFUSED, NULL, "CLASS", NULL},
+    {"--kill", NULL, true, NL_SPARK_SUBMIT, FLAG_REFUSED, NULL, "ID", NULL},
+    {"--status", NULL, true, NL_SPARK_SUBMIT, FLAG_REFUSED, NULL, "ID", NULL},
+    {"--supervise", NULL, false, NL_SPARK_SUBMIT, FLAG_IGNORED, NULL, NULL, NULL},
+    {"--proxy-user", NULL, true, PYTHON, FLAG_IGNORED, NULL, "VALUE", NULL},
+    {"--principal", NULL, true, PYTHON, FLAG_IGNORED, NULL, "VALUE", NULL},
+    {"--keytab", NULL, true, PYTHON, FLAG_IGNORED, NULL, "VALUE", NULL},
+    {"--version", NULL, false, ALL, FLAG_VERSION, NULL, NULL, "show the version"},
 };
 
-void nl_sql_flags_print_help(void)
+void nl_spark_flags_print_help(nl_spark_program program)
 {
-    printf("Usage: nilas sql [options]\n\nRuns Spark SQL on Iceberg tables and files. Takes spark-sql's options; without -e and -f it\n"
-           "reads statements from the terminal or from standard input.\n\nOptions:\n");
     for (size_t i = 0; i < NL_COUNT(flags_table); i++) {
         const flag_row *row = &flags_table[i];
-        if (!row->help) continue;
+        if (!row->help || !(row->programs & program)) continue;
         char left[64];
         snprintf(left, sizeof left, "%s%s%s%s%s", row->short_name ? row->short_name : "", row->short_name ? ", " : "    ", row->name,
                  row->value_name ? " " : "", row->value_name ? row->value_name : "");
         printf("  %-32s %s\n", left, row->help);
     }
-    printf("\nConfiguration comes from $SPARK_CONF_DIR/spark-defaults.conf (or $SPARK_HOME/conf), then from options. With\n"
-           "no catalog configured, `local` keeps Iceberg tables in ./warehouse.\n\n"
-           "The shell's own commands: quit; exit; source FILE; !COMMAND;\n"
-           "Exit status: 0 when every statement succeeded, 1 when one failed, 2 when the command line is wrong, 3 when the\n"
-           "file of -f is not there, 130 after Ctrl-C.\n");
 }
 
-static const flag_row *find_flag(nl_str name)
+static const flag_row *find_flag(nl_spark_program program, nl_str name)
 {
     for (size_t i = 0; i < NL_COUNT(flags_table); i++)
-        if (nl_str_is(name, flags_table[i].name) || (flags_table[i].short_name && nl_str_is(name, flags_table[i].short_name)))
+        if (!(flags_table[i].programs & program))
+            continue;
+        else if (nl_str_is(name, flags_table[i].name) || (flags_table[i].short_name && nl_str_is(name, flags_table[i].short_name)))
             return &flags_table[i];
     return NULL;
 }
 
-static nl_status unknown_flag(nl_str name)
+static const char *program_name(nl_spark_program program)
+{
+    return program == NL_SPARK_SQL ? "sql" : program == NL_SPARK_SUBMIT ? "submit" : "pyspark";
+}
+
+static nl_status unknown_flag(nl_spark_program program, nl_str name)
 {
     nl_nearest nearest = {.word = name};
     for (size_t i = 0; i < NL_COUNT(flags_table); i++)
-        nl_nearest_offer(&nearest, nl_str_from(flags_table[i].name));
+        if (flags_table[i].programs & program) nl_nearest_offer(&nearest, nl_str_from(flags_table[i].name));
     const bool is_near = nearest.found.length > 0;
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unknown option " NL_STR_FMT "%s" NL_STR_FMT "%s `nilas sql --help` lists the options", NL_STR_ARG(name),
-                         is_near ? "; did you mean " : ";", NL_STR_ARG(nearest.found), is_near ? "?" : "");
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "unknown option " NL_STR_FMT "%s" NL_STR_FMT "%s `nilas %s --help` lists the options", NL_STR_ARG(name),
+                         is_near ? "; did you mean " : ";", NL_STR_ARG(nearest.found), is_near ? "?" : "", program_name(program));
 }
 
 static nl_property *make_property(nl_arena *arena, nl_str key, nl_str value)
@@ -171,7 +184,7 @@ static nl_status read_default_properties(nl_arena *arena, nl_list *confs)
     return read_properties(arena, path.data, confs);
 }
 
-static void add_script(nl_arena *arena, nl_sql_flags *flags, bool is_file, const char *text)
+static void add_script(nl_arena *arena, nl_spark_flags *flags, bool is_file, const char *text)
 {
     nl_script_source *source = NL_NEW(arena, nl_script_source);
     *source = (nl_script_source){is_file, text};
@@ -179,7 +192,7 @@ static void add_script(nl_arena *arena, nl_sql_flags *flags, bool is_file, const
 }
 
 static nl_status apply_flag(nl_arena *arena, const flag_row *row, const char *value, nl_list *confs, const char **properties_file,
-                            nl_sql_flags *flags)
+                            nl_spark_flags *flags)
 {
     nl_property *property = NULL;
     const nl_str text = nl_str_from(value);
@@ -207,25 +220,32 @@ static nl_status apply_flag(nl_arena *arena, const flag_row *row, const char *va
         break;
     case FLAG_HELP: flags->wants_help = true; break;
     case FLAG_VERSION: flags->wants_version = true; break;
+    case FLAG_PYTHON_FILES: flags->python_files = value; break;
+    case FLAG_REFUSED: return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s is for programs of the JVM and for clusters; nilas submit runs Python programs here", row->name);
     case FLAG_IGNORED: nl_list_add(arena, &flags->notes, (void *)(uintptr_t)row->name); break;
     }
     return NULL;
 }
 
-nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **arguments, nl_sql_flags *flags)
+nl_status nl_spark_flags_parse(nl_arena *arena, nl_spark_program program, int argument_count, char **arguments, nl_spark_flags *flags)
 {
     nl_list confs = {0};
     const char *properties_file = NULL;
+    flags->program_at = argument_count;
     for (int i = 0; i < argument_count; i++) {
         nl_str name = nl_str_from(arguments[i]);
+        if (program == NL_SPARK_SUBMIT && !nl_str_starts(name, NL_STR("-"))) {
+            flags->program_at = i;
+            break;
+        }
         const char *value = NULL;
         const size_t equals = nl_str_starts(name, NL_STR("--")) ? nl_str_find_char(name, '=', 0) : NL_NOT_FOUND;
         if (equals != NL_NOT_FOUND) {
             value = arguments[i] + equals + 1;
             name = nl_str_slice(name, 0, equals);
         }
-        const flag_row *row = find_flag(name);
-        if (!row) return unknown_flag(name);
+        const flag_row *row = find_flag(program, name);
+        if (!row) return unknown_flag(program, name);
         if (row->has_value && !value) {
             if (i + 1 == argument_count)
                 return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, NL_STR_FMT " wants a value", NL_STR_ARG(name));
@@ -242,7 +262,7 @@ nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **argumen
     return NULL;
 }
 
-nl_status nl_sql_flags_open_session(const nl_sql_flags *flags, nl_session **session)
+nl_status nl_spark_flags_open_session(const nl_spark_flags *flags, nl_session **session)
 {
     const uint32_t count = flags->confs.count + flags->variables.count;
     nl_property *confs = calloc(count ? count : 1, sizeof(*confs));

@@ -1,5 +1,5 @@
 #include "base/test_support.h"
-#include "shell/sql_options.h"
+#include "shell/spark_options.h"
 
 #include <unistd.h>
 
@@ -24,10 +24,10 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-static nl_status parse(nl_sql_flags *flags, int count, const char *const *arguments)
+static nl_status parse(nl_spark_flags *flags, int count, const char *const *arguments)
 {
-    *flags = (nl_sql_flags){0};
-    return nl_sql_flags_parse(arena, count, (char **)(uintptr_t)arguments, flags);
+    *flags = (nl_spark_flags){0};
+    return nl_spark_flags_parse(arena, NL_SPARK_SQL, count, (char **)(uintptr_t)arguments, flags);
 }
 #define PARSE(flags, ...) parse((flags), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (const char *const[]){__VA_ARGS__})
 
@@ -49,7 +49,7 @@ static void write_defaults(const char *content)
 static void test_statements_and_files_keep_their_order(void **state)
 {
     (void)state;
-    nl_sql_flags flags;
+    nl_spark_flags flags;
     assert_ok(PARSE(&flags, "-e", "SELECT 1", "-f", "a.sql", "--execute=SELECT 2", "-i", "init.sql", "-S"));
     assert_int_equal(flags.scripts.count, 3);
     const nl_script_source *second = flags.scripts.items[1], *third = flags.scripts.items[2];
@@ -65,7 +65,7 @@ static void test_statements_and_files_keep_their_order(void **state)
 static void test_keys_and_variables_are_kept_apart(void **state)
 {
     (void)state;
-    nl_sql_flags flags;
+    nl_spark_flags flags;
     assert_ok(PARSE(&flags, "--conf", "a=b=c", "--hiveconf", " k =v ", "-d", "x=1", "--hivevar=y=2", "--master", "local[2]", "--name", "n"));
     assert_int_equal(flags.confs.count, 4);
     assert_text(property_at(&flags.confs, 0)->key, "a");
@@ -80,7 +80,7 @@ static void test_keys_and_variables_are_kept_apart(void **state)
 static void test_files_come_before_options(void **state)
 {
     (void)state;
-    nl_sql_flags flags;
+    nl_spark_flags flags;
     write_defaults("# comment\n! another\nspark.a  one two \nspark.b=x=y\r\nspark.c: z\nother.key 1\nspark.d\n\n  spark.e\t=  v\n");
     assert_ok(PARSE(&flags, "--conf", "spark.a=flag"));
     assert_int_equal(flags.confs.count, 6);
@@ -96,7 +96,7 @@ static void test_files_come_before_options(void **state)
 static void test_mistakes_are_named(void **state)
 {
     (void)state;
-    nl_sql_flags flags;
+    nl_spark_flags flags;
     assert_fails(PARSE(&flags, "--fromat", "csv"), NILAS_ILLEGAL_ARGUMENT, "did you mean --format?");
     assert_fails(PARSE(&flags, "stray"), NILAS_ILLEGAL_ARGUMENT, "unknown option stray");
     assert_fails(PARSE(&flags, "-e"), NILAS_ILLEGAL_ARGUMENT, "-e wants a value");

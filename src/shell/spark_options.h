@@ -1,4 +1,4 @@
-/* shell/sql_options.h - the flags of `nilas sql`: those of spark-sql and a few of nilas's own. */
+/* shell/spark_options.h - the flags that `nilas sql`, `submit` and `pyspark` share with Spark's programs, and a few of nilas's own. */
 #pragma once
 
 #include "base/arena.h"
@@ -6,7 +6,9 @@
 #include "session/session.h"
 #include "shell/output.h"
 
-typedef struct nl_sql_flags { /* texts borrow from argv and the arena */
+typedef enum nl_spark_program { NL_SPARK_SQL = 1, NL_SPARK_SUBMIT = 2, NL_SPARK_SHELL = 4 } nl_spark_program; /* bits: spark-sql, spark-submit, pyspark */
+
+typedef struct nl_spark_flags { /* texts borrow from argv and the arena */
     nl_list scripts;          /* -e and -f in order: nl_script_source */
     nl_list init_files;       /* -i: const char *      */
     nl_list confs;            /* nl_property *: spark-defaults.conf first, then flags, so that later ones win */
@@ -18,8 +20,10 @@ typedef struct nl_sql_flags { /* texts borrow from argv and the arena */
     bool wants_version;
     bool has_format;
     nl_output_format format;  /* --format */
+    const char *python_files; /* --py-files: apart by commas */
+    int program_at;           /* SUBMIT: index of the program in the arguments, its own arguments behind it; their count when there is none */
     nl_list notes;            /* const char *: what was accepted without effect; told once, unless silent */
-} nl_sql_flags;
+} nl_spark_flags;
 
 typedef struct nl_script_source {
     bool is_file;
@@ -27,7 +31,7 @@ typedef struct nl_script_source {
 } nl_script_source;
 
 /* Fails: NILAS_ILLEGAL_ARGUMENT naming the flag; files that cannot be read. */
-NL_MUST_USE nl_status nl_sql_flags_parse(nl_arena *arena, int argument_count, char **arguments, nl_sql_flags *flags);
-void nl_sql_flags_print_help(void);
+NL_MUST_USE nl_status nl_spark_flags_parse(nl_arena *arena, nl_spark_program program, int argument_count, char **arguments, nl_spark_flags *flags);
+void nl_spark_flags_print_help(nl_spark_program program); /* the list of flags */
 /* A session with the flags' confs and variables; owned. */
-NL_MUST_USE nl_status nl_sql_flags_open_session(const nl_sql_flags *flags, nl_session **session);
+NL_MUST_USE nl_status nl_spark_flags_open_session(const nl_spark_flags *flags, nl_session **session);

@@ -2,8 +2,10 @@
 #include "shell/python.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +81,22 @@ static bool file_contains(const char *path, const char *word)
 static nl_str poetry_python(nl_arena *arena, const char *folder)
 {
     const nl_str poetry = on_path(arena, NL_STR("poetry"));
-    if (!poetry.length || nl_str_find_char(nl_str_from(folder), '\'', 0) != NL_NOT_FOUND) return (nl_str){0};
+    int ends[2];
+    if (!poetry.length || pipe2(ends, O_CLOEXEC) != 0) return (nl_str){0};
+    char *command_line[] = {NL_UNCONST(poetry.data), NL_UNCONST("-C"), NL_UNCONST(folder), NL_UNCONST("env"), NL_UNCONST("info"), NL_UNCONST("--executable"), NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child = 0;
+    const bool has_started = posix_spawn(&child, poetry.data, &actions, NULL, command_line, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *output = fdopen(ends[0], "r");
     char line[PATH_MAX] = "";
-    FILE *pipe = popen(nl_arena_f(arena, "'" NL_STR_FMT "' -C '%s' env info --executable 2>/dev/null", NL_STR_ARG(poetry), folder).data, "r");
-    if (pipe && !fgets(line, sizeof(line), pipe)) line[0] = 0;
-    if (pipe) pclose(pipe);
+    if (has_started && output && !fgets(line, sizeof(line), output)) line[0] = 0;
+    if (output) fclose(output);
+    if (has_started) waitpid(child, NULL, 0);
     const nl_str path = nl_arena_str(arena, nl_str_trim(nl_str_from(line)));
     return is_program(path) ? path : (nl_str){0};
 }

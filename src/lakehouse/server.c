@@ -5,7 +5,8 @@
  * shut down (libmicrohttpd only knows a limit of silence, which a client that sends a byte now and then never meets); when
  * a client goes away while its request is being answered, that request is cancelled.
  *
- * A refusal that is known from the head is sent at once to a client that waits for 100 Continue, else after the body has
+ * A head that can be read in two ways is refused at once and ends the connection: what follows it has no known length.
+ * Any other refusal that is known from the head is sent at once to a client that waits for 100 Continue, else after the body has
  * been read and thrown away: closing on unread bytes would reset the connection and the client would never read why.
  */
 #include "lakehouse/server.h"
@@ -85,10 +86,10 @@ typedef struct exchange {
     char *bytes; /* the gathered body; owned, charged */
     size_t length, capacity;
     uint64_t drained_bytes;
-    size_t head_bytes;
+    nl_head head;
     int64_t started_ms;
     nl_status failure; /* of a part of the body, answered when the rest was read */
-    bool has_begun, is_streamed, is_begin_called, is_refused, is_queued;
+    bool has_begun, is_streamed, is_begin_called, is_refused, is_last, is_queued;
 } exchange;
 
 static int64_t now_ms(void)
@@ -165,7 +166,7 @@ static enum MHD_Result queue_reply(exchange *self, struct MHD_Connection *handle
     nl_mutex_lock(&self->server->mutex);
     const bool is_stopping = self->server->is_stopping;
     nl_mutex_unlock(&self->server->mutex);
-    if (is_stopping) mhd->add_response_header(response, "Connection", "close");
+    if (is_stopping || self->is_last) mhd->add_response_header(response, "Connection", "close");
     if (reply->status == 0) reply->status = 200;
     set_phase(self, PHASE_SENDING);
     const enum MHD_Result result = mhd->queue_response(handle, (unsigned)reply->status, response);
@@ -206,7 +207,7 @@ static enum MHD_Result count_header(void *argument, enum MHD_ValueKind kind, con
     (void)kind, (void)key, (void)value;
     exchange *self = argument;
     self->request.header_count++;
-    self->head_bytes += key_size + value_size + 4;
+    self->head.bytes += key_size + value_size + 4;
     return MHD_YES;
 }
 
@@ -226,93 +227,7 @@ static void read_headers(exchange *self, struct MHD_Connection *handle)
     self->request.headers = NL_NEW_ARRAY(self->request.arena, nl_property, self->request.header_count + 1);
     self->request.header_count = 0;
     mhd->get_connection_values_n(handle, MHD_HEADER_KIND, keep_header, self);
-}
-
-/* How long the body is: UINT64_MAX for chunked. False when two answers are possible (request smuggling). */
-static bool read_length(exchange *self)
-{
-    nl_request *request = &self->request;
-    uint32_t length_count = 0;
-    bool is_chunked = false, is_good = true;
-    for (uint32_t i = 0; i < request->header_count; i++) {
-        const nl_property *header = &request->headers[i];
-        if (nl_str_is_nocase(header->key, "Content-Length")) {
-            int64_t length = -1;
-            is_good = is_good && nl_parse_int64(header->value, &length) && length >= 0 && (length_count == 0 || request->content_length == (uint64_t)length);
-            request->content_length = (uint64_t)length;
-            length_count++;
-        } else if (nl_str_is_nocase(header->key, "Transfer-Encoding")) {
-            is_good = is_good && nl_str_is_nocase(header->value, "chunked");
-            is_chunked = true;
-        }
-    }
-    if (is_chunked) request->content_length = UINT64_MAX;
-    return is_good && !(is_chunked && length_count);
-}
-
-/* Browsers name the page that a request comes from. Pages of other origins have no business here, and a simple POST of
- * theirs would arrive without being asked for permission first. */
-static bool is_of_foreign_page(const nl_request *request)
-{
-    if (nl_str_is(request->method, "GET") || nl_str_is(request->method, "HEAD") || nl_str_is(request->method, "OPTIONS")) return false;
-    const nl_str origin = nl_request_header(request, "Origin");
-    if (!origin.data) return false;
-    const nl_str host = nl_request_header(request, "Host");
-    const size_t slashes = nl_str_find(origin, NL_STR("://"), 0);
-    return slashes == NL_NOT_FOUND || !nl_str_equal_nocase(nl_str_slice(origin, slashes + 3, origin.length), host);
-}
-
-/* A name that is no token, or a value with control bytes, is read in other ways by others on the way here: RFC 9110 §5.5. */
-static bool is_head_clean(const nl_request *request)
-{
-    uint32_t host_count = 0;
-    for (uint32_t i = 0; i < request->header_count; i++) {
-        const nl_property *header = &request->headers[i];
-        host_count += nl_str_is_nocase(header->key, "Host");
-        if (header->key.length == 0) return false;
-        for (size_t k = 0; k < header->key.length; k++) {
-            const unsigned char c = (unsigned char)header->key.data[k];
-            if (c <= ' ' || c >= 0x7f || strchr("()<>@,;:\\\"/[]?={}", c)) return false;
-        }
-        for (size_t k = 0; k < header->value.length; k++) {
-            const unsigned char c = (unsigned char)header->value.data[k];
-            if ((c < ' ' && c != '\t') || c == 0x7f) return false;
-        }
-    }
-    return host_count <= 1;
-}
-
-/* What no service gets to see; true when the reply says so. */
-static bool is_refused_by_head(exchange *self)
-{
-    nl_request *request = &self->request;
-    const bool is_length_clear = read_length(self);
-    if (self->head_bytes > NL_SERVER_HEAD_BYTES_MAX || request->header_count > NL_SERVER_HEADERS_MAX)
-        refuse(self, 431, "The request's head is larger than 64 KiB or has more than 100 headers.\n");
-    else if (!is_head_clean(request))
-        refuse(self, 400, "A header's name or value has bytes that do not belong there, or there are several Host headers.\n");
-    else if (!is_length_clear)
-        refuse(self, 400, "Content-Length and Transfer-Encoding do not say clearly how long the body is.\n");
-    else if (!nl_host_is_known(nl_request_header(request, "Host"), &self->server->options, self->connection->descriptor))
-        refuse(self, 421, "This server is not known by the name in the Host header. Names beside localhost are allowed with --host.\n");
-    else if (is_of_foreign_page(request))
-        refuse(self, 403, "Pages of other origins may not change anything here.\n");
-    else
-        return false;
-    return true;
-}
-
-/* *target is "/path?query", or a whole URL as clients of a proxy send it. */
-static void split_target(nl_request *request, nl_str target)
-{
-    const size_t scheme = nl_str_find(target, NL_STR("://"), 0);
-    if (target.length && target.data[0] != '/' && scheme != NL_NOT_FOUND) {
-        const size_t slash = nl_str_find_char(target, '/', scheme + 3);
-        target = slash == NL_NOT_FOUND ? NL_STR("/") : nl_str_slice(target, slash, target.length);
-    }
-    const size_t question = nl_str_find_char(target, '?', 0);
-    request->path = nl_str_slice(target, 0, question);
-    request->query = question == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(target, question + 1, target.length);
+    self->head.raw_bytes = nl_mhd_raw_head_bytes(mhd, handle);
 }
 
 static bool waits_for_continue(const exchange *self)
@@ -320,14 +235,28 @@ static bool waits_for_continue(const exchange *self)
     return nl_str_is_nocase(nl_request_header(&self->request, "Expect"), "100-continue");
 }
 
+/* What no service gets to see. */
+static void refuse_by_head(exchange *self)
+{
+    const char *text = NULL;
+    int32_t status = nl_head_check(&self->head, &self->request, &text);
+    self->is_last = status != 0;
+    if (status == 0) status = nl_head_check_origin(&self->head, &self->request, &self->server->options, self->connection->descriptor, &text);
+    self->is_refused = status != 0;
+    if (status) refuse(self, status, text);
+}
+
 /* The head is there. Either a reply is queued, or the body is read (and 100 Continue sent to those who wait for it). */
-static enum MHD_Result begin(exchange *self, struct MHD_Connection *handle, const char *method)
+static enum MHD_Result begin(exchange *self, struct MHD_Connection *handle, const char *method, const char *version)
 {
     nl_request *request = &self->request;
     self->has_begun = true;
     request->method = nl_str_from(method);
+    self->head.method = method;
+    self->head.version = nl_str_from(version);
     read_headers(self, handle);
-    self->is_refused = is_refused_by_head(self);
+    refuse_by_head(self);
+    if (self->is_last) return queue_reply(self, handle);
     if (!self->is_refused && self->service->ops->begin) {
         self->is_begin_called = true;
         nl_status status = self->service->ops->begin(self->service, request, &self->is_streamed, &self->reply);
@@ -402,10 +331,10 @@ static enum MHD_Result answer(exchange *self, struct MHD_Connection *handle)
 static enum MHD_Result handle_request(void *argument, struct MHD_Connection *handle, const char *url, const char *method, const char *version, const char *upload, size_t *upload_length,
                                       void **context)
 {
-    (void)argument, (void)url, (void)version;
+    (void)argument, (void)url;
     exchange *self = *context;
     if (!self) return MHD_NO;
-    if (!self->has_begun) return begin(self, handle, method);
+    if (!self->has_begun) return begin(self, handle, method, version);
     if (*upload_length > 0) return take_body(self, upload, upload_length);
     return self->is_queued ? MHD_YES : answer(self, handle);
 }
@@ -428,10 +357,9 @@ static void *start_exchange(void *argument, const char *target, struct MHD_Conne
     self->service = peer->service;
     self->started_ms = now_ms();
     self->reply = (nl_reply){.file = -1, .stream_length = -1};
-    self->head_bytes = strlen(target);
     nl_arena *arena = nl_arena_new(server->memory);
     self->request = (nl_request){.id = nl_str_from(self->id), .client = nl_str_from(peer->client), .arena = arena, .memory = server->memory, .cancel = nl_cancel_new(server->cancel)};
-    split_target(&self->request, nl_arena_str(arena, nl_str_from(target)));
+    nl_head_split(&self->head, &self->request, nl_arena_str(arena, nl_str_from(target)));
     set_phase(self, PHASE_HEAD);
     return self;
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/library.h"
+#include "base/number.h"
 
 static nl_mhd mhd_functions;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -23,6 +24,7 @@ static void load(void)
         {"MHD_add_response_header", &mhd_functions.add_response_header},
         {"MHD_queue_response", &mhd_functions.queue_response},
         {"MHD_destroy_response", &mhd_functions.destroy_response},
+        {"MHD_get_version", &mhd_functions.get_version},
     };
     load_error = nl_library_open("libmicrohttpd.so.12", "libmicrohttpd12", symbols, NL_COUNT(symbols));
 }
@@ -33,4 +35,15 @@ nl_status nl_mhd_open(const nl_mhd **mhd)
     if (load_error) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s", nl_error_message(load_error));
     *mhd = &mhd_functions;
     return NULL;
+}
+
+size_t nl_mhd_raw_head_bytes(const nl_mhd *mhd, struct MHD_Connection *handle)
+{
+    nl_str rest = nl_str_from(mhd->get_version()), part;
+    int64_t parts[3] = {0};
+    for (uint32_t i = 0; i < NL_COUNT(parts) && nl_str_next_part(&rest, '.', &part); i++)
+        if (!nl_parse_int64(part, &parts[i])) return 0;
+    if (parts[0] != 0 || parts[1] != 9 || parts[2] > 76) return 0;
+    const union MHD_ConnectionInfo *info = mhd->get_connection_info(handle, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
 }

@@ -17,5 +17,10 @@ typedef struct nl_mhd {
     __typeof__(MHD_add_response_header) *add_response_header;
     __typeof__(MHD_queue_response) *queue_response;
     __typeof__(MHD_destroy_response) *destroy_response;
+    __typeof__(MHD_get_version) *get_version;
 } nl_mhd;
+/* Up to 0.9.76 the library cuts names and values at a NUL, glues folded lines together and drops nameless headers, without a
+ * word. Those versions read the head in place, each separator overwritten by a NUL, which lets the server look for what was
+ * hidden: the head's length in the buffer. Later ones refuse all that themselves: 0. */
+size_t nl_mhd_raw_head_bytes(const nl_mhd *mhd, struct MHD_Connection *handle);
 NL_MUST_USE nl_status nl_mhd_open(const nl_mhd **mhd);

@@ -35,3 +35,21 @@ void nl_address_format(const struct sockaddr *address, char text[64]);
  * below one of these, or the very address that the connection came in on. A browser lured here by a foreign name that
  * resolves to loopback sends that name. */
 bool nl_host_is_known(nl_str host, const nl_server_options *options, int connection);
+
+/* The head of a request beside its headers. */
+typedef struct nl_head {
+    const char *method; /* as libmicrohttpd gives it: where the head begins in its buffer */
+    nl_str version;     /* "HTTP/1.1" */
+    nl_str target;      /* as sent */
+    nl_str authority;   /* of a whole URL as target; data NULL: none */
+    size_t raw_bytes;   /* of the head in the buffer; 0: the library has checked what it hides */
+    size_t bytes;       /* target and headers together */
+} nl_head;
+
+/* Sets the request's path and query. target: "/path?query", or a whole URL as clients of a proxy send it. */
+void nl_head_split(nl_head *head, nl_request *request, nl_str target);
+/* Whether the head can be read in one way only; sets request->content_length. 0, or the status of a refusal (*text: static)
+ * after which the connection must end, since where the next request begins is not known. */
+int32_t nl_head_check(const nl_head *head, nl_request *request, const char **text);
+/* Whether the name that was called is this machine's, and the page it was called from too. 0, or the status of a refusal. */
+int32_t nl_head_check_origin(const nl_head *head, const nl_request *request, const nl_server_options *options, int connection, const char **text);

@@ -305,6 +305,9 @@ static void an_unclear_length_is_refused(void **state)
 {
     check_exchange(*state, "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", "HTTP/1.1 400", NULL);
     check_exchange(*state, "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n" CLOSE "xx", "HTTP/1.1 400", NULL);
+    check_exchange(*state, "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\n\r\n", "HTTP/1.1 501", "Connection: close");
+    check_exchange(*state, "GET / HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n c\r\n\r\n", "HTTP/1.1 400", "Connection: close");
+    check_exchange(*state, "GET / HTTP/1.1\nHost:localhost\nX-A:\t b \nConnection: close\n\n", "HTTP/1.1 200", NULL);
 }
 
 static void huge_heads_and_bodies_are_refused(void **state)

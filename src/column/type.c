@@ -149,6 +149,7 @@ const nl_type *nl_type_struct(nl_arena *arena, const nl_field *fields, uint32_t 
         children[i] = fields[i];
         children[i].name = nl_arena_str(arena, fields[i].name);
         children[i].comment = fields[i].comment.length ? nl_arena_str(arena, fields[i].comment) : (nl_str){NULL, 0};
+        children[i].metadata = fields[i].metadata.length ? nl_arena_str(arena, fields[i].metadata) : (nl_str){NULL, 0};
     }
     nl_type *type = NL_NEW(arena, nl_type);
     *type = (nl_type){

@@ -60,6 +60,7 @@ typedef struct nl_field {
     bool is_nullable;
     nl_str comment;   /* empty: none */
     int32_t field_id; /* Iceberg column id; 0: none */
+    nl_str metadata;  /* of a DataFrame's column: a JSON object; empty: none */
 } nl_field;
 
 struct nl_type {

@@ -1,4 +1,4 @@
-/* command/command.h - one statement from text to result. */
+/* command/command.h - one statement from text, or from a tree made elsewhere, to its result. */
 #pragma once
 
 #include "column/batch.h"
@@ -8,6 +8,22 @@ typedef struct nl_result nl_result; /* owned: nl_result_close */
 
 /* Parses, plans and runs one statement. Commands have run when this returns; queries run while results are pulled. */
 NL_MUST_USE nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result);
+
+/* A statement that is made as a tree (Spark Connect). `make` runs once, after the session's confs are read: it makes the tree
+ * in the statement's arena, and gives the text that the tree's ranges mean (empty: none). */
+struct nl_ast_statement; /* sql/ast.h */
+typedef struct nl_command_tree {
+    nl_status (*make)(void *context, nl_session *session, nl_arena *arena, const struct nl_ast_statement **statement, nl_str *text);
+    void *context;
+} nl_command_tree;
+NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
+/* A query, analyzed only: the result has its schema and no rows. */
+NL_MUST_USE nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
+/* A result of rows made by the caller: one field per column, texts and values are copied. */
+typedef struct nl_rows nl_rows;
+NL_MUST_USE nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint32_t field_count, nl_rows **rows, nl_result **result);
+NL_MUST_USE nl_status nl_rows_add(nl_rows *rows, const nl_value *values);   /* one per field */
+NL_MUST_USE nl_status nl_rows_add_text(nl_rows *rows, const nl_str *texts); /* all fields STRING; data NULL: null */
 
 /* The result's columns (a STRUCT); child_count 0: the statement has no rows to show. Borrowed. */
 const nl_type *nl_result_schema(const nl_result *result);

@@ -29,11 +29,10 @@ NL_MUST_USE nl_status nl_result_new(nl_session *session, nl_result **result, nl_
 /* Gives the rows: exactly one of these per statement, or none for a statement without output. */
 /* A query's plan, optimized and streamed. */
 NL_MUST_USE nl_status nl_command_stream(nl_command *command, const nl_logical *plan);
+/* Its columns alone, no rows. */
+void nl_command_show_schema(nl_command *command, const nl_logical *plan);
 /* A table of values: the schema first, then rows; texts are copied. */
-typedef struct nl_rows nl_rows;
 NL_MUST_USE nl_status nl_command_rows(nl_command *command, const nl_field *fields, uint32_t field_count, nl_rows **rows);
-NL_MUST_USE nl_status nl_rows_add(nl_rows *rows, const nl_value *values);  /* one per field */
-NL_MUST_USE nl_status nl_rows_add_text(nl_rows *rows, const nl_str *texts); /* all fields STRING; data NULL: null */
 void nl_command_set_kind(nl_command *command, nl_result_kind kind);
 
 /* The first row of a query and how many there are, counted to two: values has room for one per column, in the arena. */

@@ -155,6 +155,55 @@ nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result)
     return status;
 }
 
+static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool is_run)
+{
+    const nl_ast_statement *statement = NULL;
+    const nl_logical *plan = NULL;
+    NL_TRY(tree->make(tree->context, command->session, command->arena, &statement, &command->text));
+    prepare(command);
+    if (is_run) return nl_command_dispatch(command, statement);
+    NL_CHECK(statement->kind == NL_AST_STATEMENT_QUERY);
+    NL_TRY(nl_analyze_query(&command->context, statement->query, &plan));
+    nl_command_show_schema(command, plan);
+    return NULL;
+}
+
+static nl_status tree_result(nl_session *session, const nl_command_tree *tree, bool is_run, nl_result **result)
+{
+    nl_result *made = NULL;
+    nl_command *command = NULL;
+    NL_TRY(nl_result_new(session, &made, &command));
+    nl_status status = run_tree(command, tree, is_run);
+    if (status)
+        nl_result_close(made);
+    else
+        *result = made;
+    return status;
+}
+
+nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result)
+{
+    return tree_result(session, tree, true, result);
+}
+
+nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result)
+{
+    return tree_result(session, tree, false, result);
+}
+
+nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint32_t field_count, nl_rows **rows, nl_result **result)
+{
+    nl_result *made = NULL;
+    nl_command *command = NULL;
+    NL_TRY(nl_result_new(session, &made, &command));
+    nl_status status = nl_command_rows(command, fields, field_count, rows);
+    if (status)
+        nl_result_close(made);
+    else
+        *result = made;
+    return status;
+}
+
 nl_status nl_run_query(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_logical *plan = NULL;

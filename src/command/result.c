@@ -79,8 +79,18 @@ static const nl_type *plan_row_type(nl_arena *arena, const nl_logical *plan)
 {
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, plan->column_count);
     for (uint32_t i = 0; i < plan->column_count; i++)
-        fields[i] = (nl_field){.name = plan->columns[i].name, .type = plan->columns[i].type, .is_nullable = plan->columns[i].is_nullable};
+        fields[i] = (nl_field){.name = plan->columns[i].name,
+                               .type = plan->columns[i].type,
+                               .is_nullable = plan->columns[i].is_nullable,
+                               .comment = plan->columns[i].comment,
+                               .metadata = plan->columns[i].metadata};
     return nl_type_struct(arena, fields, plan->column_count);
+}
+
+void nl_command_show_schema(nl_command *command, const nl_logical *plan)
+{
+    command->result->schema = plan_row_type(command->arena, plan);
+    command->result->kind = NL_RESULT_QUERY;
 }
 
 nl_status nl_command_stream(nl_command *command, const nl_logical *plan)

@@ -55,6 +55,7 @@ typedef struct nl_column {
     const nl_str *qualifier; /* parts: catalog, namespace…, table or alias; for name resolution */
     uint32_t qualifier_count;
     nl_str comment;
+    nl_str metadata;         /* of a DataFrame: JSON; empty: none */
 } nl_column;
 
 struct nl_logical {

@@ -48,6 +48,9 @@ struct nl_resolver {
     /* Functions of CREATE FUNCTION; may be NULL. in_namespace as in find_relation. */
     nl_status (*find_function)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
                                nl_arena *arena, nl_sql_function *found);
+    /* The first rows of a plan, run now: for DataFrame operators whose columns depend on the data. values: of row 0, row 1 …;
+     * at most row_max. May be NULL. */
+    nl_status (*run)(nl_resolver *self, const nl_logical *plan, uint32_t row_max, nl_arena *arena, const nl_value **values, uint32_t *row_count);
 };
 
 typedef struct nl_plan_context {
@@ -63,6 +66,7 @@ typedef struct nl_plan_context {
     uint32_t depth;
     /* Constant evaluation: exec's nl_expr_evaluate (plan cannot include exec). */
     nl_status (*evaluate)(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value);
+    struct nl_terms *terms;          /* outputs of DataFrames by their plan_id (analyzer/dataframe_column.c); starts as NULL */
     struct nl_estimates *estimates;  /* of joins, once computed (optimizer/estimate.c); starts as NULL */
     uint64_t disabled_rules;         /* optimizer rules turned off, for tests; bits in optimizer order */
 } nl_plan_context;

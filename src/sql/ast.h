@@ -7,10 +7,12 @@
  *
  * ast_expression.h  expressions, literals, data types
  * ast_query.h       queries, relations, pipe operators
+ * ast_dataframe.h   what DataFrames have beyond SQL
  * ast_statement.h   every statement
  */
 #pragma once
 
+#include "sql/ast_dataframe.h"
 #include "sql/ast_expression.h"
 #include "sql/ast_query.h"
 #include "sql/ast_statement.h"

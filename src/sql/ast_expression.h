@@ -86,6 +86,7 @@ struct nl_ast_type {
     nl_interval_field start_field; /* INTERVAL */
     nl_interval_field end_field;   /* INTERVAL; equal to start_field without TO */
     bool has_to;                   /* INTERVAL: TO was written */
+    const nl_type *made;           /* of a DataFrame: the type itself; the rest is empty */
 };
 
 /* ---- literals -------------------------------------------------------------------------------------------------- */
@@ -108,6 +109,7 @@ typedef enum nl_ast_literal_kind {
     NL_AST_LITERAL_TIMESTAMP_LTZ,
     NL_AST_LITERAL_INTERVAL_TEXT, /* INTERVAL '3 days 2 hours': text                                           */
     NL_AST_LITERAL_INTERVAL,      /* INTERVAL 1 YEAR 2 MONTHS, INTERVAL '1-2' YEAR TO MONTH: units             */
+    NL_AST_LITERAL_VALUE          /* of a DataFrame: value                                                     */
 } nl_ast_literal_kind;
 
 typedef enum nl_ast_interval_unit {
@@ -143,6 +145,7 @@ typedef struct nl_ast_literal {
     int scale;
     nl_ast_interval_part *parts; /* INTERVAL */
     uint32_t part_count;
+    const struct nl_value *value; /* VALUE */
 } nl_ast_literal;
 
 /* ---- expressions ----------------------------------------------------------------------------------------------- */
@@ -173,7 +176,8 @@ typedef enum nl_ast_expr_kind {
     NL_AST_EXPR_PARAMETER,     /* ? or :name                                                                             */
     NL_AST_EXPR_COLLATE,
     NL_AST_EXPR_ALIAS,         /* e AS a, e AS (a, b); only where names are allowed                                      */
-    NL_AST_EXPR_TABLE_ARGUMENT /* TABLE(t) PARTITION BY …: only as argument of a table function                          */
+    NL_AST_EXPR_TABLE_ARGUMENT, /* TABLE(t) PARTITION BY …: only as argument of a table function                         */
+    NL_AST_EXPR_UPDATE_FIELD   /* of a DataFrame: a struct with a field put in or taken out (withField, dropFields)      */
 } nl_ast_expr_kind;
 
 typedef enum nl_ast_unary_op { NL_AST_UNARY_NOT, NL_AST_UNARY_MINUS, NL_AST_UNARY_PLUS, NL_AST_UNARY_TILDE } nl_ast_unary_op;
@@ -308,6 +312,8 @@ typedef struct nl_ast_table_argument {
 struct nl_ast_expr {
     nl_ast_expr_kind kind;
     bool is_negated; /* BETWEEN, IN, LIKE, IS, IS_DISTINCT: NOT was written inside */
+    bool has_plan_id;
+    int64_t plan_id; /* COLUMN, STAR of a DataFrame: it belongs to the output of the term with that id */
     nl_ast_range range;
     union {
         nl_ast_literal literal;
@@ -316,6 +322,7 @@ struct nl_ast_expr {
             nl_ast_name qualifier; /* count 0: plain * */
             nl_ast_names except;
             bool has_except;
+            nl_str pattern; /* of a DataFrame: columns whose whole name matches; data NULL: all */
         } star;
         nl_ast_call call;
         struct {
@@ -389,7 +396,13 @@ struct nl_ast_expr {
             nl_ast_expr *input;
             nl_ast_idents names; /* one, or several for AS (a, b) */
             bool has_parentheses;
+            nl_str metadata; /* of a DataFrame: JSON; data NULL: none */
         } alias;
+        struct {
+            nl_ast_expr *input;
+            nl_ast_name name;
+            nl_ast_expr *value; /* NULL: the field is dropped */
+        } update;
         nl_ast_table_argument table_argument;
     };
 };

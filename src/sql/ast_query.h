@@ -57,7 +57,9 @@ typedef enum nl_ast_term_kind {
     NL_AST_TERM_VALUES,
     NL_AST_TERM_TABLE,    /* TABLE t            */
     NL_AST_TERM_SUBQUERY, /* (query)            */
-    NL_AST_TERM_PIPE      /* left |> operator   */
+    NL_AST_TERM_PIPE,     /* left |> operator   */
+    NL_AST_TERM_RELATION, /* of a DataFrame: the rows of `values`, hidden columns kept */
+    NL_AST_TERM_TEXT      /* of a DataFrame: a query with a text of its own            */
 } nl_ast_term_kind;
 
 typedef enum nl_ast_set_operator { NL_AST_SET_UNION, NL_AST_SET_EXCEPT, NL_AST_SET_INTERSECT } nl_ast_set_operator; /* MINUS is EXCEPT */
@@ -160,7 +162,8 @@ typedef enum nl_ast_pipe_kind {
     NL_AST_PIPE_RELATION,  /* PIVOT, UNPIVOT, TABLESAMPLE, JOIN: relation, whose innermost left input is NL_AST_RELATION_PIPE */
     NL_AST_PIPE_SET_OPERATION, /* set_operator, quantifier, right           */
     NL_AST_PIPE_ORGANIZE,  /* ORDER BY … LIMIT, OFFSET: organization        */
-    NL_AST_PIPE_AGGREGATE  /* exprs, group_by                               */
+    NL_AST_PIPE_AGGREGATE, /* exprs, group_by                               */
+    NL_AST_PIPE_DATAFRAME  /* dataframe: an operator that SQL does not have */
 } nl_ast_pipe_kind;
 
 typedef struct nl_ast_assignment {
@@ -191,11 +194,16 @@ typedef struct nl_ast_pipe {
     nl_ast_organization organization;
     nl_ast_group_by *group_by;
     nl_ast_range operator_range;
+    const struct nl_ast_dataframe *dataframe; /* sql/ast_dataframe.h */
+    bool has_plan_id; /* of a DataFrame */
+    int64_t plan_id;
 } nl_ast_pipe;
 
 struct nl_ast_term {
     nl_ast_term_kind kind;
     nl_ast_range range;
+    bool has_plan_id; /* of a DataFrame; of PIPE it stands in the pipe */
+    int64_t plan_id;
     union {
         nl_ast_select *select;
         struct {
@@ -203,7 +211,8 @@ struct nl_ast_term {
             nl_ast_set_quantifier quantifier;
             nl_ast_term *left, *right;
         } set;
-        nl_ast_relation *values; /* of kind NL_AST_RELATION_VALUES: VALUES may carry an alias */
+        nl_ast_relation *values; /* of kind NL_AST_RELATION_VALUES: VALUES may carry an alias; RELATION: of any kind */
+        const struct nl_ast_text_query *text_query;
         nl_ast_name table;
         nl_ast_query *query;
         nl_ast_pipe *pipe;
@@ -222,7 +231,9 @@ typedef enum nl_ast_relation_kind {
     NL_AST_RELATION_LATERAL_VIEW,
     NL_AST_RELATION_PIVOT,
     NL_AST_RELATION_UNPIVOT,
-    NL_AST_RELATION_PIPE          /* the table that comes in from the left of |>; only inside pipe operators */
+    NL_AST_RELATION_PIPE,         /* the table that comes in from the left of |>; only inside pipe operators */
+    NL_AST_RELATION_TERM,         /* of a DataFrame: term                                            */
+    NL_AST_RELATION_SOURCE        /* of a DataFrame: source, its columns unqualified                 */
 } nl_ast_relation_kind;
 
 typedef enum nl_ast_join_kind {
@@ -289,6 +300,8 @@ struct nl_ast_relation {
             struct nl_ast_properties *options; /* WITH (k = v) */
         } table;
         nl_ast_query *query;
+        nl_ast_term *term;
+        const struct nl_table *source; /* counted by whoever made the tree, for as long as the tree lives */
         nl_ast_relation *inner; /* PARENTHESES */
         nl_ast_exprs rows;      /* VALUES: each NL_AST_EXPR_ROW, or a single expression (one column, or a struct to expand) */
         struct {

@@ -183,6 +183,10 @@ static nl_status convert_fields(nl_arena *arena, const nl_ast_fields *list, uint
 static nl_status convert(nl_arena *arena, const nl_ast_type *node, uint32_t depth, const nl_type **type)
 {
     if (depth > NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
+    if (node->made) {
+        *type = node->made;
+        return NULL;
+    }
     const nl_type *first = NULL;
     const nl_type *second = NULL;
     switch (node->kind) {

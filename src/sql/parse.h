@@ -88,6 +88,7 @@ uint32_t nl_parser_skip_parentheses(const nl_parser *p, uint32_t at); /* after t
 
 static inline nl_ast_range nl_parser_range(const nl_parser *p, uint32_t first_token) /* up to the cursor */
 {
+    if (p->options.is_unplaced) return (nl_ast_range){0};
     const nl_token *first = &p->tokens[first_token];
     const nl_token *last = p->at > first_token ? &p->tokens[p->at - 1] : first;
     return (nl_ast_range){first->start, last->stop, first->line, first->position};

@@ -79,6 +79,7 @@ nl_status nl_parser_enter(nl_parser *p)
 nl_status nl_sql_at(nl_status status, nl_str text, nl_ast_range range, bool is_parse_error)
 {
     if (!status) return NULL;
+    if (range.stop == 0 && !is_parse_error) return status; /* a DataFrame's: no place in any text */
     nl_query_context context = {.text = text,
                                 .start = range.start,
                                 .stop = range.stop,

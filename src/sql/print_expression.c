@@ -257,6 +257,7 @@ static void print_literal(nl_builder *out, const nl_ast_literal *literal)
     case NL_AST_LITERAL_TIMESTAMP_LTZ: print_typed(out, "TIMESTAMP_LTZ", literal->text); break;
     case NL_AST_LITERAL_INTERVAL_TEXT: print_typed(out, "INTERVAL", literal->text); break;
     case NL_AST_LITERAL_INTERVAL: print_interval(out, literal); break;
+    case NL_AST_LITERAL_VALUE: break; /* never printed: trees of DataFrames have no text */
     }
 }
 
@@ -501,6 +502,7 @@ static int level_of(const nl_ast_expr *expr)
     case NL_AST_EXPR_SUBQUERY:
     case NL_AST_EXPR_PARAMETER:
     case NL_AST_EXPR_COLLATE:
+    case NL_AST_EXPR_UPDATE_FIELD:
     case NL_AST_EXPR_TABLE_ARGUMENT: return LEVEL_PRIMARY;
     }
     return LEVEL_ANY;
@@ -761,6 +763,7 @@ static void print_bare(nl_builder *out, const nl_ast_expr *expr)
     case NL_AST_EXPR_PARAMETER: print_parameter(out, expr); break;
     case NL_AST_EXPR_ALIAS: print_alias(out, expr); break;
     case NL_AST_EXPR_TABLE_ARGUMENT: print_table_argument(out, &expr->table_argument); break;
+    case NL_AST_EXPR_UPDATE_FIELD: break; /* never printed: trees of DataFrames have no text */
     }
 }
 

@@ -262,6 +262,8 @@ void nl_print_relation(nl_builder *out, const nl_ast_relation *relation)
 {
     if (relation->is_lateral) nl_append_c(out, "LATERAL ");
     switch (relation->kind) {
+    case NL_AST_RELATION_TERM: /* never printed: trees of DataFrames have no text */
+    case NL_AST_RELATION_SOURCE: break;
     case NL_AST_RELATION_TABLE: print_table(out, relation); break;
     case NL_AST_RELATION_SUBQUERY:
         nl_append_char(out, '(');
@@ -467,6 +469,7 @@ static void print_pipe_operator(nl_builder *out, const nl_ast_pipe *pipe)
         print_exprs_after(out, " ", &pipe->exprs);
         print_group_by(out, pipe->group_by);
         break;
+    case NL_AST_PIPE_DATAFRAME: break; /* never printed: trees of DataFrames have no text */
     }
 }
 
@@ -523,6 +526,8 @@ static void print_term(nl_builder *out, const nl_ast_term *term)
         nl_append_c(out, " |>");
         print_pipe_operator(out, term->pipe);
         break;
+    case NL_AST_TERM_RELATION: /* never printed: trees of DataFrames have no text */
+    case NL_AST_TERM_TEXT: break;
     }
 }
 

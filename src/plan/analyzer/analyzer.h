@@ -50,6 +50,7 @@ typedef struct nl_item {
     nl_str name;
     nl_column_id id;        /* of its output column */
     nl_str comment;
+    nl_str metadata;
     const nl_str *qualifier;
     uint32_t qualifier_count;
     bool has_alias;
@@ -360,4 +361,15 @@ NL_MUST_USE nl_status nl_alias_plan(nl_env *env, const nl_logical *child, const 
 NL_MUST_USE nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *const *types, const nl_logical **plan);
 /* A copy of the plan in which every column it makes has a new id; outer references stay. new_columns: as plan->columns. */
 NL_MUST_USE nl_status nl_plan_fresh(nl_plan_context *context, const nl_logical *plan, const nl_logical **fresh);
+
+/* ---- DataFrames (dataframe*.c) ---- */
+/* The outputs of terms that have a plan_id, for columns that name one. Terms are numbered in the order in which they are
+ * complete; `first`: how many there were when this one's analysis began, so that the ones inside it are known. */
+uint32_t nl_terms_count(const nl_env *env);
+void nl_terms_add(nl_env *env, int64_t plan_id, uint32_t first, const nl_logical *plan);
+/* What a column came out as where an operator gives all its columns new ids (set operations, dropDuplicates). */
+void nl_terms_rename(nl_env *env, const nl_logical *from, const nl_logical *to);
+NL_MUST_USE nl_status nl_apply_dataframe(nl_env *env, nl_scope *outer, const nl_ast_dataframe *dataframe, const nl_logical **plan);
+NL_MUST_USE nl_status nl_analyze_text_query(nl_env *env, nl_scope *outer, const nl_ast_text_query *query, const nl_logical **plan);
+
 void nl_scope_over(nl_scope *scope, nl_env *env, nl_scope *outer, const nl_logical *plan, nl_clause clause);

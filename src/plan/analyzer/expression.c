@@ -724,6 +724,7 @@ static nl_status resolve_node(nl_scope *scope, const nl_ast_expr *ast, const nl_
         return nl_resolve_expr(scope, ast->alias.input, result);
     case NL_AST_EXPR_STAR:
     case NL_AST_EXPR_LAMBDA:
+    case NL_AST_EXPR_UPDATE_FIELD:
     case NL_AST_EXPR_TABLE_ARGUMENT:
         return misplaced(ast);
     }

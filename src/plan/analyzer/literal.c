@@ -392,6 +392,9 @@ static nl_status literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value
     case NL_AST_LITERAL_INTERVAL_TEXT:
     case NL_AST_LITERAL_INTERVAL:
         return interval_value(scope, ast, value);
+    case NL_AST_LITERAL_VALUE:
+        *value = *literal->value;
+        return NULL;
     }
     return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown kind of literal"));
 }

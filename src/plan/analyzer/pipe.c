@@ -253,6 +253,8 @@ static nl_status apply(piping *p, const nl_logical **plan)
     }
     case NL_AST_PIPE_AGGREGATE:
         return pipe_aggregate(p, plan);
+    case NL_AST_PIPE_DATAFRAME:
+        return nl_apply_dataframe(&p->env, p->outer, p->pipe->dataframe, plan);
     }
     return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown pipe operator"));
 }
@@ -267,6 +269,7 @@ nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe,
         leftmost = at->left;
     }
     const nl_logical *current = NULL;
+    const uint32_t first = nl_terms_count(env);
     NL_TRY(nl_analyze_term(env, outer, leftmost, NULL, &current));
     for (uint32_t i = chain.count; i-- > 0;) {
         const nl_ast_pipe *step = chain.items[i];
@@ -275,6 +278,7 @@ nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe,
         p.term = (nl_ast_term){.kind = NL_AST_TERM_PIPE, .range = step->operator_range};
         p.relation = (nl_ast_relation){.kind = NL_AST_RELATION_PIPE, .range = step->operator_range};
         NL_TRY(nl_sql_at(apply(&p, &current), env->text, step->operator_range, false));
+        if (step->has_plan_id) nl_terms_add(&p.env, step->plan_id, first, current);
     }
     *plan = current;
     return NULL;

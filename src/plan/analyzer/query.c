@@ -229,6 +229,10 @@ static nl_status analyze_plain_term(nl_env *env, nl_scope *outer, const nl_ast_t
         return nl_analyze_pipe(env, outer, term->pipe, plan);
     case NL_AST_TERM_SELECT:
         return nl_analyze_select(env, outer, term, term->select, NULL, plan);
+    case NL_AST_TERM_RELATION:
+        return nl_analyze_relation(env, outer, term->values, plan);
+    case NL_AST_TERM_TEXT:
+        return nl_analyze_text_query(env, outer, term->text_query, plan);
     }
     return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown kind of query term"));
 }
@@ -239,6 +243,7 @@ nl_status nl_analyze_term(nl_env *env, nl_scope *outer, const nl_ast_term *term,
     nl_plan_context *context = env->context;
     if (context->depth >= NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
     context->depth++;
+    const uint32_t first = nl_terms_count(env);
     nl_status status;
     if (term->kind == NL_AST_TERM_SELECT) {
         status = nl_analyze_select(env, outer, term, term->select, organization, plan);
@@ -252,6 +257,7 @@ nl_status nl_analyze_term(nl_env *env, nl_scope *outer, const nl_ast_term *term,
         }
     }
     context->depth--;
+    if (!status && term->has_plan_id) nl_terms_add(env, term->plan_id, first, *plan);
     return status;
 }
 

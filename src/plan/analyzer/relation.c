@@ -28,7 +28,8 @@ const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, 
                                  .is_hidden = i >= visible,
                                  .qualifier = name,
                                  .qualifier_count = name_count,
-                                 .comment = field->comment};
+                                 .comment = field->comment,
+                                 .metadata = field->metadata};
         places[i] = i;
     }
     nl_arena_on_free(arena, release_table, nl_table_retain(table));
@@ -228,6 +229,11 @@ static nl_status bare_relation(nl_env *env, nl_scope *outer, const nl_ast_relati
         return nl_analyze_pivot(env, outer, relation, plan);
     case NL_AST_RELATION_UNPIVOT:
         return nl_analyze_unpivot(env, outer, relation, plan);
+    case NL_AST_RELATION_TERM:
+        return nl_analyze_term(env, outer, relation->term, NULL, plan);
+    case NL_AST_RELATION_SOURCE:
+        *plan = nl_plan_scan(env->context, relation->source, NULL, 0);
+        return NULL;
     case NL_AST_RELATION_PIPE:
         *plan = env->pipe_input;
         return env->pipe_input ? NULL : NL_RAISE(INTERNAL_ERROR, NL_P("message", "a pipe without an input"));

@@ -91,24 +91,30 @@ static nl_status note_version(void *argument, const nl_file_info *info)
     return NULL;
 }
 
+/* What version-hint.text says; 0: nothing that can be read. Nobody relies on it, so failures are nothing. */
+static int64_t read_hint(nl_fs *fs, nl_arena *arena, nl_str location)
+{
+    const nl_str path = nl_arena_f(arena, NL_STR_FMT "/metadata/" HINT_FILE, NL_STR_ARG(location));
+    nl_buffer *content = NULL;
+    int64_t version = 0;
+    nl_error *error = nl_fs_read_all(fs, path, HINT_BYTES_MAX, &content);
+    if (!error && (!nl_parse_int64(nl_str_trim((nl_str){(const char *)content->data, content->size_bytes}), &version) || version < 0)) version = 0;
+    if (!error) nl_buffer_release(content);
+    nl_error_free(error);
+    return version;
+}
+
 /* Where the search begins: the hint, or without one that can be read the highest file of the folder. 0: no table. */
 static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t *version)
 {
-    const nl_str hint_path = nl_arena_f(arena, NL_STR_FMT "/metadata/" HINT_FILE, NL_STR_ARG(location));
-    nl_buffer *content = NULL;
-    nl_error *error = nl_fs_read_all(fs, hint_path, HINT_BYTES_MAX, &content);
-    if (!error) {
-        const bool is_number = nl_parse_int64(nl_str_trim((nl_str){(const char *)content->data, content->size_bytes}), version) && *version > 0;
-        nl_buffer_release(content);
-        if (is_number) {
-            nl_file_info file;
-            NL_TRY(find_version(fs, arena, location, *version, &file));
-            if (file.path.length) return NULL;
-        }
+    *version = read_hint(fs, arena, location);
+    if (*version > 0) {
+        nl_file_info file;
+        NL_TRY(find_version(fs, arena, location, *version, &file));
+        if (file.path.length) return NULL;
     }
-    nl_error_free(error);
     highest_version highest = {0};
-    error = nl_fs_list(fs, nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(location)), false, note_version, &highest);
+    nl_error *error = nl_fs_list(fs, nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(location)), false, note_version, &highest);
     if (error && !is_missing(error)) return error;
     nl_error_free(error);
     *version = highest.version;
@@ -223,20 +229,60 @@ static nl_status create_version(hadoop_store *self, nl_arena *arena, int64_t ver
     return status;
 }
 
-/* A writer that stalled before its creation may find that others went on and cleaned up so far that its version was free
- * again (write.metadata.delete-after-commit.enabled): its base is gone then, and its version must not count. */
-static nl_status check_not_overtaken(hadoop_store *self, nl_arena *arena, int64_t version, nl_str created)
+/* Is the change that `updated` makes to its base in the history of `newest`? Its snapshots tell, else the log, whose entries
+ * carry the time of each version. */
+typedef enum history { PART_OF_IT, NOT_IN_IT, CANNOT_BE_SAID } history;
+static history look_into_history(const nl_table_metadata *base, const nl_table_metadata *updated, int64_t version, const nl_table_metadata *newest)
 {
-    nl_file_info still;
-    if (version == 0) return NULL;
-    nl_status status = find_version(self->fs, arena, self->location, version, &still);
-    if (!status && still.path.length) return NULL;
-    if (!status) status = nl_fs_remove(self->fs, created);
+    const int64_t snapshot_id = updated->current_snapshot_id;
+    const bool adds_snapshot = snapshot_id != NL_NONE && !nl_table_snapshot(base, snapshot_id);
+    if (adds_snapshot && nl_table_snapshot(newest, snapshot_id)) return PART_OF_IT;
+    for (uint32_t i = 0; i < newest->metadata_log_count; i++) {
+        const nl_metadata_log_entry *entry = &newest->metadata_log[i];
+        int64_t entry_version;
+        if (!parse_version(nl_path_name(entry->metadata_file), &entry_version) || entry_version != version) continue;
+        return entry->timestamp_ms == updated->last_updated_ms && !adds_snapshot ? PART_OF_IT : NOT_IN_IT;
+    }
+    return CANNOT_BE_SAID; /* so many versions ago that the log has dropped it */
+}
+
+static nl_status overtaken(hadoop_store *self, int64_t version, nl_str created)
+{
+    nl_status status = nl_fs_remove(self->fs, created);
     if (status) {
         nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
         return status;
     }
-    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld is gone: others have committed and cleaned up meanwhile", (long long)version);
+    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Version %lld was made before, and is gone: others have committed and cleaned up meanwhile", (long long)version);
+}
+
+/* A writer that stalled before its creation may find that others went on and cleaned up so far that its version was free
+ * again (write.metadata.delete-after-commit.enabled): it must not count then. But others may also have gone on from it
+ * already, and have taken its base away. `created` is version + 1. */
+static nl_status check_not_overtaken(hadoop_store *self, nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated, int64_t version, nl_str created,
+                                     nl_memory *memory)
+{
+    nl_file_info still, newest_file;
+    int64_t newest;
+    const nl_table_metadata *metadata = NULL;
+    if (version == 0) return NULL;
+    nl_status status = find_version(self->fs, arena, self->location, version, &still);
+    if (!status && still.path.length && read_hint(self->fs, arena, self->location) <= version + 1) return NULL;
+    if (!status) status = find_current(self->fs, arena, self->location, &newest_file, &newest);
+    if (!status && newest == version + 1) return NULL;
+    if (!status && newest > version + 1) status = nl_table_metadata_read(self->fs, newest_file.path, memory, &metadata);
+    if (!status) {
+        const history where = metadata ? look_into_history(base, updated, version + 1, metadata) : CANNOT_BE_SAID;
+        nl_table_metadata_release(metadata);
+        if (where == PART_OF_IT) return NULL;
+        /* Had others gone on from it, they would have removed it together with its place in the log. */
+        if (where == CANNOT_BE_SAID) status = nl_fs_stat_file(self->fs, created, &still);
+        if (!status) return overtaken(self, version + 1, created);
+        nl_error_free(status);
+        status = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether version %lld counts: others have committed up to %lld meanwhile", (long long)version + 1, (long long)newest);
+    }
+    nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    return status;
 }
 
 static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_metadata *base, const nl_table_metadata *updated, nl_memory *memory,
@@ -251,7 +297,7 @@ static nl_status swap_in(hadoop_store *self, nl_arena *arena, const nl_table_met
     NL_TRY(find_current(self->fs, arena, self->location, &newest_file, &newest));
     if (newest != version) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit changes based on stale table metadata");
     NL_TRY(create_version(self, arena, version + 1, updated, memory, &path, &size_bytes));
-    NL_TRY(check_not_overtaken(self, arena, version, path));
+    NL_TRY(check_not_overtaken(self, arena, base, updated, version, path, memory));
     write_hint(self, arena, version + 1);
     nl_delete_dropped_metadata_files(self->fs, base, updated);
     nl_error *error = nl_table_metadata_with_file(updated, path, committed);
@@ -586,6 +632,17 @@ static nl_status absolute_warehouse(nl_str warehouse, nl_str *absolute)
     return NULL;
 }
 
+/* What writers agree on by a lock would not be kept by nilas, and the other way round. */
+static nl_status refuse_locks(const nl_catalog *catalog)
+{
+    const nl_str lock = nl_catalog_property(catalog, "lock-impl");
+    if (lock.length == 0 || nl_str_ends(lock, NL_STR("InMemoryLockManager"))) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
+                         "lock-impl " NL_STR_FMT " of catalog " NL_STR_FMT " is not supported: nilas commits to a hadoop catalog by creating the next version's file only if it is "
+                         "absent, and writers that hold a lock do not look at that. Leave lock-impl out for all writers, or use a catalog of type rest, jdbc or glue.",
+                         NL_STR_ARG(lock), NL_STR_ARG(catalog->name));
+}
+
 nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
                                  nl_catalog **catalog)
 {
@@ -599,6 +656,7 @@ nl_status nl_hadoop_catalog_open(nl_str name, const nl_property *properties, uin
     const nl_str warehouse = nl_catalog_property(&self->base, "warehouse");
     if (warehouse.length == 0)
         status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot initialize HadoopCatalog because warehousePath must not be null or empty");
+    if (!status) status = refuse_locks(&self->base);
     if (!status) status = absolute_warehouse(warehouse, &self->warehouse);
     if (!status) status = nl_fs_from_properties(properties, property_count, memory, &self->fs);
     if (status) {

@@ -9,7 +9,8 @@
  *   open      one HEAD, or none when the caller read the size from metadata (nl_fs_open_sized)
  *   read      ranged GETs in parallel, retried; If-Match with the ETag of opening: a changed object is an error
  *   create    one PUT below s3.multipart.threshold, else a multipart upload with parts in parallel; nothing visible before close
- *   create_if_absent, rename without replace: If-None-Match: *
+ *   create_if_absent, rename without replace: If-None-Match: *. Before the first create_if_absent in a bucket the server is
+ *            tried (but AWS): one that ignores the condition is NILAS_UNSUPPORTED, and nothing is written
  *   remove_many: bulk deletes of s3.delete.batch-size
  */
 NL_MUST_USE nl_status nl_fs_s3_new(const nl_property *properties, uint32_t property_count, nl_memory *memory, nl_fs **fs);

@@ -42,6 +42,11 @@ typedef struct nl_s3_region { /* of a bucket that lies elsewhere, once the serve
     nl_str bucket, region;
 } nl_s3_region;
 
+typedef struct nl_s3_bucket {
+    struct nl_s3_bucket *next;
+    nl_str name;
+} nl_s3_bucket;
+
 typedef struct nl_s3_fs {
     nl_fs base;
     nl_arena *arena;   /* guarded by mutex after birth */
@@ -52,6 +57,7 @@ typedef struct nl_s3_fs {
     nl_mutex mutex;
     nl_http_client *client; /* guarded by mutex until it is there; made by the first request */
     nl_s3_region *regions;  /* guarded by mutex */
+    nl_s3_bucket *conditional_buckets; /* guarded by mutex: seen to keep If-None-Match */
 } nl_s3_fs;
 
 /* "s3://bucket/key": key as written, never decoded; may be empty. */
@@ -96,6 +102,10 @@ static inline nl_bytes nl_s3_body(const nl_http_response *response)
 {
     return response->body ? (nl_bytes){response->body->data, response->body->size_bytes} : (nl_bytes){0};
 }
+
+/* One PUT of the whole object, under a condition or none (NULL). A refusal is an answer. */
+NL_MUST_USE nl_status nl_s3_put(nl_s3_fs *fs, nl_str path, const nl_s3_place *place, nl_bytes content, const nl_property *condition, nl_http_response *response);
+NL_MUST_USE nl_status nl_s3_check_object(const nl_s3_place *place, nl_str path); /* that it can be one: a key of 1 to 1024 bytes */
 
 /* The ops of the other files. */
 NL_MUST_USE nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file);

@@ -1,5 +1,5 @@
 /* storage/s3_write.c - objects being written: one PUT, or a multipart upload whose parts go out while more is written.
- * Nothing is visible before the PUT or the CompleteMultipartUpload has been answered. Also create_if_absent and copies.
+ * Nothing is visible before the PUT or the CompleteMultipartUpload has been answered. Also copies.
  *
  * Bytes are gathered in one buffer that grows up to the threshold; then parts of s3.multipart.size leave it. A part's
  * buffer lives until its answer. When memory is refused, parts leave earlier (never below what S3 allows), and one waits
@@ -18,7 +18,6 @@
 
 #define BUFFER_FIRST_BYTES (256u << 10)
 #define HIDDEN_ERROR_TRIES 4
-#define CONFLICT_TRIES     8
 
 typedef struct part {
     struct part *next; /* in flight, oldest first */
@@ -250,7 +249,7 @@ static void free_output(s3_output *output)
     free(output);
 }
 
-static nl_status put_whole(nl_s3_fs *fs, nl_str path, const nl_s3_place *place, nl_bytes content, const nl_property *condition, nl_http_response *response)
+nl_status nl_s3_put(nl_s3_fs *fs, nl_str path, const nl_s3_place *place, nl_bytes content, const nl_property *condition, nl_http_response *response)
 {
     nl_property headers[16];
     uint32_t count = 0;
@@ -265,7 +264,7 @@ static nl_status put_buffer(s3_output *output)
 {
     nl_http_response response = {0};
     const nl_bytes content = {output->buffer ? output->buffer->data : NULL, output->used};
-    NL_TRY(put_whole(output->fs, output->path, &output->place, content, NULL, &response));
+    NL_TRY(nl_s3_put(output->fs, output->path, &output->place, content, NULL, &response));
     nl_status status = nl_s3_is_good(&response) ? NULL : nl_s3_refusal("Writing", output->path, &response, false);
     nl_http_response_fini(&response);
     return status;
@@ -370,7 +369,7 @@ static void s3_abort(nl_output *self)
 
 static const nl_output_ops s3_output_ops = {.write = s3_write, .close = s3_close_output, .abort = s3_abort};
 
-static nl_status check_object(const nl_s3_place *place, nl_str path)
+nl_status nl_s3_check_object(const nl_s3_place *place, nl_str path)
 {
     if (place->key.length > 0 && place->key.length <= 1024) return NULL;
     return nl_raise_io("Writing", path, place->key.length == 0 ? "the path names a bucket, not an object" : "the key has more than 1024 bytes");
@@ -380,7 +379,7 @@ nl_status nl_s3_create(nl_fs *self, nl_str path, nl_output **output)
 {
     nl_s3_place place;
     NL_TRY(nl_s3_place_parse(path, &place));
-    NL_TRY(check_object(&place, path));
+    NL_TRY(nl_s3_check_object(&place, path));
     s3_output *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P_INT("receivedBytes", 0));
     made->base.ops = &s3_output_ops;
@@ -390,77 +389,6 @@ nl_status nl_s3_create(nl_fs *self, nl_str path, nl_output **output)
     nl_error_free(nl_s3_place_parse(made->path, &made->place)); /* it has passed above */
     *output = &made->base;
     return NULL;
-}
-
-/* ---- Only if absent ---- */
-
-typedef enum outcome { OURS, ANOTHERS, NOBODYS } outcome;
-
-/* Who wrote what is there now? */
-static nl_status look(nl_s3_fs *fs, nl_str path, nl_bytes content, outcome *who)
-{
-    nl_buffer *there = NULL;
-    nl_file_info info;
-    *who = ANOTHERS;
-    nl_status status = nl_fs_stat_file(&fs->base, path, &info);
-    if (!status && info.size_bytes != content.length) return NULL;
-    if (!status) status = nl_s3_read_all(&fs->base, path, NL_MAX(content.length, (size_t)1), &there);
-    if (status && nl_error_condition(status) == NL_COND_PATH_NOT_FOUND) {
-        *who = NOBODYS;
-        nl_error_free(status);
-        return NULL;
-    }
-    if (!status && there->size_bytes == content.length && (content.length == 0 || memcmp(there->data, content.data, content.length) == 0)) *who = OURS;
-    nl_buffer_release(there);
-    return status;
-}
-
-static nl_status unknown(nl_status status)
-{
-    nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
-    return status;
-}
-
-/* No answer came. What is there decides; when that cannot be known, nobody may clean up. */
-static nl_status settle_lost(nl_s3_fs *fs, nl_str path, nl_bytes content, nl_status lost)
-{
-    outcome who = NOBODYS;
-    nl_status status = look(fs, path, content, &who);
-    if (status) return unknown(nl_first_error(lost, status));
-    if (who == NOBODYS) return unknown(lost); /* it may still be on its way */
-    nl_error_free(lost);
-    return who == OURS ? NULL : NL_RAISE(NILAS_ALREADY_EXISTS, NL_P_STR("path", path));
-}
-
-nl_status nl_s3_create_if_absent(nl_fs *self, nl_str path, nl_bytes content)
-{
-    nl_s3_fs *fs = NL_CONTAINER(self, nl_s3_fs, base);
-    const nl_property condition = {NL_STR("if-none-match"), NL_STR("*")};
-    nl_s3_place place;
-    NL_TRY(nl_s3_place_parse(path, &place));
-    NL_TRY(check_object(&place, path));
-    for (int tries = 1;; tries++) {
-        nl_http_response response = {0};
-        nl_status status = put_whole(fs, path, &place, content, &condition, &response);
-        const bool was_sent = status && (nl_error_condition(status) == NL_COND_NILAS_IO_ERROR || nl_error_condition(status) == NL_COND_UNABLE_TO_ACQUIRE_MEMORY);
-        if (status) return was_sent ? settle_lost(fs, path, content, status) : status;
-        const int32_t code = response.status;
-        const bool was_repeated = response.attempts > 1 || tries > 1;
-        if (!nl_s3_is_good(&response)) status = nl_s3_refusal("Writing", path, &response, false);
-        nl_http_response_fini(&response);
-        if (!status) return NULL;
-        if (code >= 500) return settle_lost(fs, path, content, status); /* the server may have done it all the same */
-        if (code == 409 && tries < CONFLICT_TRIES) { /* ConditionalRequestConflict: another one is at it just now */
-            nl_error_free(status);
-            continue;
-        }
-        if (code != 412) return was_repeated ? settle_lost(fs, path, content, status) : status;
-        nl_error_free(status);
-        outcome who = ANOTHERS;
-        status = was_repeated ? look(fs, path, content, &who) : NULL; /* an earlier try of ours may have made it */
-        if (status) return unknown(status);
-        return who == OURS ? NULL : NL_RAISE(NILAS_ALREADY_EXISTS, NL_P_STR("path", path));
-    }
 }
 
 /* ---- Copies ---- */
@@ -498,8 +426,8 @@ nl_status nl_s3_rename(nl_fs *self, nl_str from_path, nl_str to_path, bool repla
     nl_s3_place to;
     NL_TRY(nl_s3_place_parse(from_path, &from));
     NL_TRY(nl_s3_place_parse(to_path, &to));
-    NL_TRY(check_object(&from, from_path));
-    NL_TRY(check_object(&to, to_path));
+    NL_TRY(nl_s3_check_object(&from, from_path));
+    NL_TRY(nl_s3_check_object(&to, to_path));
     if (!replace) { /* many servers do not know the condition on copies: this tells at least what is there already */
         bool exists = false;
         NL_TRY(nl_fs_exists(self, to_path, &exists));

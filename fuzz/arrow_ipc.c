@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     nl_memory *memory = nl_memory_new(NULL, "fuzz", 256 << 20);
     nl_ipc_reader *reader = NULL;
-    nl_status status = nl_ipc_reader_new((nl_str){(const char *)data, size}, memory, &reader);
+    nl_status status = nl_ipc_reader_new((nl_str){(const char *)data, size}, NULL, memory, &reader);
     bool is_done = false;
     while (!status && !is_done) {
         nl_batch batch;

@@ -19,9 +19,10 @@ NL_MUST_USE nl_status nl_ipc_encode(const nl_type *struct_type, const nl_batch *
                                     nl_memory *memory, nl_buffer **stream);
 
 typedef struct nl_ipc_reader nl_ipc_reader;
-/* Reads the schema. The stream is copied when its address is not a multiple of 8 (message fields lie anywhere), else
- * borrowed: then it must outlive the reader and every batch. Fails: NILAS_ILLEGAL_ARGUMENT naming what is malformed. */
-NL_MUST_USE nl_status nl_ipc_reader_new(nl_str stream, nl_memory *memory, nl_ipc_reader **reader);
+/* Reads the schema. Batches point into the stream: `owner` (counted here; may be NULL) keeps its bytes; without an owner they
+ * must outlive the reader and every batch. A stream whose address is not a multiple of 8 is copied.
+ * Fails: NILAS_ILLEGAL_ARGUMENT naming what is malformed. */
+NL_MUST_USE nl_status nl_ipc_reader_new(nl_str stream, nl_buffer *owner, nl_memory *memory, nl_ipc_reader **reader);
 const nl_type *nl_ipc_reader_schema(const nl_ipc_reader *reader); /* a STRUCT; lives as long as the reader */
 /* The next record batch (owned). *is_done: the stream has ended and *batch is not set. */
 NL_MUST_USE nl_status nl_ipc_reader_next(nl_ipc_reader *reader, nl_batch *batch, bool *is_done);

@@ -21,7 +21,7 @@ typedef struct dictionary {
 struct nl_ipc_reader {
     nl_arena *arena; /* schema and dictionaries */
     nl_memory *memory;
-    nl_buffer *copy; /* of a stream that was not aligned; or NULL */
+    nl_buffer *owner; /* counted: of the bytes; or NULL */
     const uint8_t *data;
     size_t size, at;
     struct ArrowSchema schema;
@@ -435,17 +435,17 @@ static nl_status read_dictionary(nl_ipc_reader *self, message *from)
     return NULL;
 }
 
-/* The arrays and the stream's copy live as long as the batch's strings. */
+/* The arrays and the stream live as long as the batch's strings. */
 typedef struct batch_owner {
     nl_arena *arena;
-    nl_buffer *copy; /* counted */
+    nl_buffer *stream; /* counted; or NULL */
 } batch_owner;
 
 static void release_batch(struct ArrowArray *array)
 {
     const batch_owner owner = *(const batch_owner *)array->private_data;
     array->release = NULL;
-    nl_buffer_release(owner.copy);
+    nl_buffer_release(owner.stream);
     nl_arena_free(owner.arena);
 }
 
@@ -453,7 +453,7 @@ static nl_status read_batch(nl_ipc_reader *self, message *from, nl_batch *batch)
 {
     nl_arena *arena = nl_arena_new(NULL);
     batch_owner *owner = NL_NEW(arena, batch_owner);
-    *owner = (batch_owner){arena, nl_buffer_retain(self->copy)};
+    *owner = (batch_owner){arena, nl_buffer_retain(self->owner)};
     struct ArrowArray root = {.release = release_batch, .private_data = owner};
     body_reader body;
     nl_status status = start_body(self, from, from->header, arena, &body, &root.length);
@@ -465,18 +465,18 @@ static nl_status read_batch(nl_ipc_reader *self, message *from, nl_batch *batch)
 
 /* ---- the reader */
 
-nl_status nl_ipc_reader_new(nl_str stream, nl_memory *memory, nl_ipc_reader **reader)
+nl_status nl_ipc_reader_new(nl_str stream, nl_buffer *owner, nl_memory *memory, nl_ipc_reader **reader)
 {
     nl_ipc_reader *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)sizeof(*self)), NL_P_INT("receivedBytes", 0));
     *self = (nl_ipc_reader){.arena = nl_arena_new(NULL), .memory = memory, .data = (const uint8_t *)stream.data, .size = stream.length};
     nl_status status = NULL;
     if ((uintptr_t)stream.data % 8) {
-        status = nl_buffer_new(memory, stream.length, false, &self->copy);
-        if (!status) {
-            memcpy(self->copy->data, stream.data, stream.length);
-            self->data = self->copy->data;
-        }
+        status = nl_buffer_new(memory, stream.length, false, &self->owner);
+        if (!status) memcpy(self->owner->data, stream.data, stream.length);
+        if (!status) self->data = self->owner->data;
+    } else {
+        self->owner = nl_buffer_retain(owner);
     }
     if (!status) status = read_schema(self);
     if (status)
@@ -508,6 +508,6 @@ void nl_ipc_reader_free(nl_ipc_reader *reader)
 {
     if (!reader) return;
     nl_arena_free(reader->arena);
-    nl_buffer_release(reader->copy);
+    nl_buffer_release(reader->owner);
     free(reader);
 }

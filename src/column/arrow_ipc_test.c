@@ -58,7 +58,7 @@ static void read_back(const nl_type *type, nl_str stream, const nl_batch *batche
     memcpy(moved + shift, stream.data, stream.length);
     nl_ipc_reader *reader;
     bool is_done = false;
-    must(nl_ipc_reader_new((nl_str){moved + shift, stream.length}, memory, &reader));
+    must(nl_ipc_reader_new((nl_str){moved + shift, stream.length}, NULL, memory, &reader));
     for (uint32_t i = 0; i < count; i++) {
         nl_batch back;
         must(nl_ipc_reader_next(reader, &back, &is_done));
@@ -112,7 +112,7 @@ static void test_a_stream_without_batches_has_a_schema(void **state)
     nl_buffer *stream;
     nl_ipc_reader *reader;
     must(nl_ipc_encode(type, NULL, 0, &(nl_ipc_options){0}, NULL, &stream));
-    must(nl_ipc_reader_new(text_of(stream), NULL, &reader));
+    must(nl_ipc_reader_new(text_of(stream), NULL, NULL, &reader));
     assert_true(nl_type_equal_with_nullability(nl_ipc_reader_schema(reader), type));
     nl_ipc_reader_free(reader);
     nl_buffer_release(stream);
@@ -129,7 +129,7 @@ static void test_streams_of_pyarrow_are_read(void **state)
     const nl_str stream = {bytes, fread(bytes, 1, 1 << 20, file)};
     fclose(file);
     nl_ipc_reader *reader;
-    must(nl_ipc_reader_new(stream, NULL, &reader));
+    must(nl_ipc_reader_new(stream, NULL, NULL, &reader));
     assert_string_equal(nl_type_name(arena, nl_ipc_reader_schema(reader)).data, PYARROW_TYPE);
     static const uint32_t rows[] = {4, 2};
     for (uint32_t i = 0; i < NL_COUNT(rows); i++) {
@@ -156,7 +156,7 @@ static void test_streams_of_pyarrow_are_read(void **state)
 static void read_whatever(nl_str stream)
 {
     nl_ipc_reader *reader = NULL;
-    nl_status status = nl_ipc_reader_new(stream, NULL, &reader);
+    nl_status status = nl_ipc_reader_new(stream, NULL, NULL, &reader);
     bool is_done = false;
     while (!status && !is_done) {
         nl_batch batch;

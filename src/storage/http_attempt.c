@@ -165,7 +165,7 @@ static void set_method(nl_http_call *call)
     curl->easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method.data);
 }
 
-static bool is_this_machine(nl_str host)
+bool nl_http_is_this_machine(nl_str host)
 {
     return nl_str_is_nocase(host, "localhost") || nl_str_starts(host, NL_STR("127.")) || nl_str_is(host, "::1") || nl_str_ends(host, NL_STR(".localhost"));
 }
@@ -177,7 +177,7 @@ static nl_status set_connection(nl_http_call *call)
     nl_url url;
     NL_TRY(nl_url_parse(call->request.url, &url));
     curl->easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
-    if (is_this_machine(url.host))
+    if (nl_http_is_this_machine(url.host))
         curl->easy_setopt(call->easy, CURLOPT_PROXY, "");
     else if (options->proxy.length > 0)
         curl->easy_setopt(call->easy, CURLOPT_PROXY, options->proxy.data);

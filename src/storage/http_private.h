@@ -36,6 +36,7 @@ typedef struct nl_curl {
     __typeof__(curl_free) *free;
 } nl_curl;
 NL_MUST_USE nl_status nl_curl_open(const nl_curl **curl);
+bool nl_http_is_this_machine(nl_str host); /* no proxy is asked for it (http_attempt.c) */
 
 /* Calls of one list: first in, first out. */
 typedef struct nl_http_list {

@@ -375,6 +375,8 @@ nl_status nl_tables_get_document(nl_tables *tables, nl_str owner_uuid, nl_str na
 nl_status nl_tables_remember_in(nl_sqlite *database, const nl_remembered *answer, nl_str metadata_location)
 {
     nl_sqlite_statement *forget, *insert;
+    int64_t change_count;
+    if (!answer) return NULL;
     const int64_t now = nl_now_micros();
     NL_TRY(nl_sqlite_prepare(database, "DELETE FROM remembered WHERE since_micros < ?", &forget));
     nl_sqlite_bind_int(forget, 1, now - NL_REMEMBERED_SECONDS * 1000000ll);
@@ -386,13 +388,17 @@ nl_status nl_tables_remember_in(nl_sqlite *database, const nl_remembered *answer
     nl_sqlite_bind_text(insert, 4, metadata_location.length ? metadata_location : (nl_str){0});
     nl_sqlite_bind_text(insert, 5, answer->body.length ? answer->body : (nl_str){0});
     nl_sqlite_bind_int(insert, 6, now);
-    return nl_sqlite_finish(insert, NULL);
+    NL_TRY(nl_sqlite_finish(insert, &change_count));
+    return change_count ? NULL : NL_RAISE(NILAS_ALREADY_EXISTS, NL_P_STR("path", answer->key));
 }
 
 static nl_status remember(void *argument, nl_sqlite *database)
 {
     const nl_remembered *answer = argument;
-    return nl_tables_remember_in(database, answer, answer->metadata_location);
+    nl_status status = nl_tables_remember_in(database, answer, answer->metadata_location);
+    if (!status || nl_error_condition(status) != NL_COND_NILAS_ALREADY_EXISTS) return status;
+    nl_error_free(status);
+    return NULL;
 }
 
 nl_status nl_tables_remember(nl_tables *tables, const nl_remembered *answer)

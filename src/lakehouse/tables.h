@@ -58,10 +58,12 @@ typedef struct nl_remembered { /* an answer to a request that may come again: se
     nl_str request;           /* a hash of what was asked under the key */
     int32_t status;
     nl_str metadata_location; /* of a table: the answer is its metadata; with a change: filled in */
-    nl_str body;              /* else */
+    nl_str body;              /* else; status 204: nothing */
 } nl_remembered;
 #define NL_REMEMBERED_SECONDS 1800
-/* Those older than NL_REMEMBERED_SECONDS are forgotten. The first answer under a key stays. */
+/* Changes with `remembered` (NULL: nothing) keep the answer in their own transaction, and do not happen when there is one under
+ * the key: NILAS_ALREADY_EXISTS. For answers to what changes nothing: kept by itself; the first under a key stays. Those older
+ * than NL_REMEMBERED_SECONDS are forgotten. */
 NL_MUST_USE nl_status nl_tables_remember(nl_tables *tables, const nl_remembered *answer);
 NL_MUST_USE nl_status nl_tables_recall(nl_tables *tables, nl_str key, nl_arena *arena, nl_remembered *answer, bool *exists);
 
@@ -72,7 +74,7 @@ typedef struct nl_pointer_change {
     nl_str expected_token;    /* S3 Tables: instead of `expected`; empty: not asked */
     nl_str warehouse_location; /* of a new one in a table bucket */
     nl_str uuid, next_token;  /* of a new one; after the change. Empty: made up */
-    const nl_remembered *remembered; /* kept in the same transaction; NULL: nothing */
+    const nl_remembered *remembered; /* one of a call's changes has it */
 } nl_pointer_change;
 /* A bucket for a new table of a table bucket; *location "s3://<uuid>--table-s3". It goes after a day unless a commit with
  * it as warehouse_location makes the table (uuid: the same, see nl_tables_storage_uuid). */
@@ -81,9 +83,11 @@ nl_str nl_tables_storage_uuid(nl_str location); /* of such a bucket; empty: it i
 nl_str nl_tables_new_token(nl_arena *arena); /* a random UUID's text */
 NL_MUST_USE nl_status nl_tables_commit(nl_tables *tables, int64_t warehouse_id, const nl_pointer_change *changes, uint32_t change_count);
 /* Of a table in a table bucket the hidden bucket goes too, with all that is in it. */
-NL_MUST_USE nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token, bool *was_dropped);
+NL_MUST_USE nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token,
+                                   const nl_remembered *remembered, bool *was_dropped);
 /* Fails: TABLE_OR_VIEW_NOT_FOUND, SCHEMA_NOT_FOUND, TABLE_OR_VIEW_ALREADY_EXISTS, NILAS_COMMIT_FAILED for a stale token. */
-NL_MUST_USE nl_status nl_tables_rename(nl_tables *tables, int64_t warehouse_id, const nl_identifier *from, const nl_identifier *to, bool is_view, nl_str expected_token);
+NL_MUST_USE nl_status nl_tables_rename(nl_tables *tables, int64_t warehouse_id, const nl_identifier *from, const nl_identifier *to, bool is_view, nl_str expected_token,
+                                     const nl_remembered *remembered);
 /* Sorted by name, after `after` (empty: from the beginning), at most count_max: pages. */
 NL_MUST_USE nl_status nl_tables_list(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, bool views, nl_str prefix, nl_str after, uint32_t count_max,
                                      nl_arena *arena, const nl_table_entry **entries, uint32_t *count);
@@ -98,17 +102,27 @@ typedef struct nl_namespace_entry { /* in the arena given */
 } nl_namespace_entry;
 /* Fails: SCHEMA_ALREADY_EXISTS; SCHEMA_NOT_FOUND naming the parent. */
 NL_MUST_USE nl_status nl_tables_create_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *properties,
-                                                 uint32_t property_count);
+                                                 uint32_t property_count, const nl_remembered *remembered);
 NL_MUST_USE nl_status nl_tables_find_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, nl_arena *arena,
                                                nl_namespace_entry *entry, bool *exists);
 /* Those right below parent, sorted by name, after the last part `after`: pages. Fails: SCHEMA_NOT_FOUND. */
 NL_MUST_USE nl_status nl_tables_list_namespaces(nl_tables *tables, int64_t warehouse_id, const nl_str *parent, uint32_t parent_count, nl_str prefix, nl_str after,
                                                 uint32_t count_max, nl_arena *arena, const nl_namespace_entry **entries, uint32_t *count);
 /* Fails: NILAS_NAMESPACE_NOT_EMPTY when it has tables, views or namespaces. */
-NL_MUST_USE nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, bool *was_dropped);
-/* *was_there[i], for the removed keys, in the arena. Fails: SCHEMA_NOT_FOUND. */
-NL_MUST_USE nl_status nl_tables_update_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *set,
-                                                 uint32_t set_count, const nl_str *removed, uint32_t removed_count, nl_arena *arena, const bool **was_there);
+NL_MUST_USE nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_remembered *remembered,
+                                             bool *was_dropped);
+typedef struct nl_namespace_update {
+    const nl_property *set;
+    uint32_t set_count;
+    const nl_str *removed;
+    uint32_t removed_count;
+    bool *was_there;         /* filled for each of removed; NULL: not asked */
+    nl_remembered *remembered; /* NULL: nothing; its body is filled in by: */
+    void (*write_answer)(void *argument); /* called inside the transaction, perhaps again, once was_there is filled; NULL with remembered */
+    void *argument;
+} nl_namespace_update;
+/* Fails: SCHEMA_NOT_FOUND. */
+NL_MUST_USE nl_status nl_tables_update_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_namespace_update *update);
 /* The "location" of the namespace or "<warehouse>/<namespace>", then "/<name>". What a name has of '/' is encoded. */
 NL_MUST_USE nl_status nl_tables_default_location(nl_tables *tables, const nl_warehouse *warehouse, const nl_identifier *identifier, nl_arena *arena, nl_str *location);
 
@@ -142,7 +156,7 @@ void nl_tables_remove_metadata(nl_tables *tables, nl_str metadata_file); /* a fi
 /* Views. base NULL: creation. Fails: TABLE_OR_VIEW_NOT_FOUND (also of a table), otherwise as nl_tables_commit. Counted. */
 NL_MUST_USE nl_status nl_tables_load_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, nl_memory *memory, const nl_view_metadata **view);
 NL_MUST_USE nl_status nl_tables_commit_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, const nl_view_metadata *base,
-                                            const nl_view_metadata *updated, nl_memory *memory, const nl_view_metadata **committed);
+                                            const nl_view_metadata *updated, const nl_remembered *remembered, nl_memory *memory, const nl_view_metadata **committed);
 
 /* A warehouse as a catalog of the engine, in the process: Athena, Trino, maintenance, dashboard, and REST itself. Counted. */
 NL_MUST_USE nl_status nl_tables_catalog(nl_tables *tables, int64_t warehouse_id, nl_str name, const nl_commit_environment *environment, nl_catalog **catalog);

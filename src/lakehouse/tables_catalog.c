@@ -144,13 +144,13 @@ static nl_status catalog_list_namespaces(nl_catalog *catalog, const nl_str *pare
 static nl_status catalog_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
 {
     tables_catalog *self = self_of(catalog);
-    return nl_tables_create_namespace(self->tables, self->warehouse.id, parts, part_count, properties, property_count);
+    return nl_tables_create_namespace(self->tables, self->warehouse.id, parts, part_count, properties, property_count, NULL);
 }
 
 static nl_status catalog_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
 {
     tables_catalog *self = self_of(catalog);
-    return nl_tables_drop_namespace(self->tables, self->warehouse.id, parts, part_count, was_dropped);
+    return nl_tables_drop_namespace(self->tables, self->warehouse.id, parts, part_count, NULL, was_dropped);
 }
 
 static nl_status catalog_namespace_properties(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties,
@@ -174,12 +174,8 @@ static nl_status catalog_update_namespace(nl_catalog *catalog, const nl_str *par
                                           const nl_str *removed, uint32_t removed_count)
 {
     tables_catalog *self = self_of(catalog);
-    const bool *was_there;
-    nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status =
-        nl_tables_update_namespace(self->tables, self->warehouse.id, parts, part_count, set, set_count, removed, removed_count, arena, &was_there);
-    nl_arena_free(arena);
-    return status;
+    const nl_namespace_update update = {.set = set, .set_count = set_count, .removed = removed, .removed_count = removed_count};
+    return nl_tables_update_namespace(self->tables, self->warehouse.id, parts, part_count, &update);
 }
 
 /* ---- Tables ---- */
@@ -268,7 +264,7 @@ static nl_status drop_in(tables_catalog *self, const nl_identifier *identifier, 
     if (is_purged) NL_TRY(nl_tables_read_metadata(self->tables, entry.metadata_location, &kept));
     /* What is purged is what was looked at: another table of that name would have another token. */
     nl_status status = is_purged ? nl_check_purge(kept.metadata) : NULL;
-    if (!status) status = nl_tables_drop(self->tables, self->warehouse.id, identifier, false, is_purged ? entry.version_token : (nl_str){0}, was_dropped);
+    if (!status) status = nl_tables_drop(self->tables, self->warehouse.id, identifier, false, is_purged ? entry.version_token : (nl_str){0}, NULL, was_dropped);
     if (!status && is_purged && *was_dropped) {
         nl_fs *fs;
         status = nl_tables_warehouse_fs(self->tables, &self->warehouse, kept.metadata->location, &fs);
@@ -292,7 +288,7 @@ static nl_status catalog_drop_table(nl_catalog *catalog, const nl_identifier *id
 static nl_status catalog_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
 {
     tables_catalog *self = self_of(catalog);
-    return nl_tables_rename(self->tables, self->warehouse.id, from, to, false, (nl_str){0});
+    return nl_tables_rename(self->tables, self->warehouse.id, from, to, false, (nl_str){0}, NULL);
 }
 
 static nl_status catalog_register_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table)
@@ -328,19 +324,19 @@ static nl_status catalog_commit_view(nl_catalog *catalog, const nl_identifier *i
     tables_catalog *self = self_of(catalog);
     if (self->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table bucket holds no views");
     NL_TRY(nl_tables_check_location(self->tables, &self->warehouse, updated->location));
-    return nl_tables_commit_view(self->tables, self->warehouse.id, identifier, base, updated, catalog->memory, committed);
+    return nl_tables_commit_view(self->tables, self->warehouse.id, identifier, base, updated, NULL, catalog->memory, committed);
 }
 
 static nl_status catalog_drop_view(nl_catalog *catalog, const nl_identifier *identifier, bool *was_dropped)
 {
     tables_catalog *self = self_of(catalog);
-    return nl_tables_drop(self->tables, self->warehouse.id, identifier, true, (nl_str){0}, was_dropped);
+    return nl_tables_drop(self->tables, self->warehouse.id, identifier, true, (nl_str){0}, NULL, was_dropped);
 }
 
 static nl_status catalog_rename_view(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
 {
     tables_catalog *self = self_of(catalog);
-    return nl_tables_rename(self->tables, self->warehouse.id, from, to, true, (nl_str){0});
+    return nl_tables_rename(self->tables, self->warehouse.id, from, to, true, (nl_str){0}, NULL);
 }
 
 static void catalog_free(nl_catalog *catalog)

@@ -47,7 +47,7 @@ static nl_status make_glue(nl_tables *tables, nl_arena *arena, nl_warehouse *war
         nl_error_free(status);
     }
     NL_TRY(nl_tables_create_warehouse(tables, &wanted, arena, warehouse));
-    return nl_tables_create_namespace(tables, warehouse->id, &name, 1, NULL, 0);
+    return nl_tables_create_namespace(tables, warehouse->id, &name, 1, NULL, 0, NULL);
 }
 
 nl_status nl_tables_open_glue(nl_tables *tables, nl_arena *arena, nl_warehouse *warehouse)

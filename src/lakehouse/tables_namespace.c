@@ -56,11 +56,8 @@ typedef struct namespace_work {
     nl_str parent;     /* joined; empty: the top */
     nl_str after, prefix;
     nl_str properties; /* JSON */
-    const nl_property *set;
-    uint32_t set_count;
-    const nl_str *removed;
-    uint32_t removed_count;
-    bool *was_there;
+    const nl_remembered *remembered;
+    const nl_namespace_update *update;
     uint32_t count_max;
     nl_arena *arena;
     nl_namespace_entry *found;
@@ -165,14 +162,15 @@ static nl_status insert_namespace(void *argument, nl_sqlite *database)
     nl_sqlite_bind_text(insert, 3, nl_tables_new_token(work->arena));
     nl_sqlite_bind_text(insert, 4, work->properties);
     nl_sqlite_bind_int(insert, 5, nl_now_micros());
-    return nl_sqlite_finish(insert, NULL);
+    NL_TRY(nl_sqlite_finish(insert, NULL));
+    return nl_tables_remember_in(database, work->remembered, (nl_str){0});
 }
 
 nl_status nl_tables_create_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *properties,
-                                     uint32_t property_count)
+                                     uint32_t property_count, const nl_remembered *remembered)
 {
     nl_arena *arena = nl_arena_new(tables->memory);
-    namespace_work work = {.warehouse_id = warehouse_id, .arena = arena, .properties = properties_text(arena, properties, property_count)};
+    namespace_work work = {.warehouse_id = warehouse_id, .arena = arena, .remembered = remembered, .properties = properties_text(arena, properties, property_count)};
     nl_status status = NULL;
     if (!part_count) {
         status = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A namespace needs at least one level");
@@ -267,7 +265,7 @@ static nl_status delete_namespace(void *argument, nl_sqlite *database)
     nl_sqlite_bind_text(remove, 2, work->name);
     NL_TRY(nl_sqlite_finish(remove, &change_count));
     work->exists = change_count > 0;
-    return NULL;
+    return work->exists ? nl_tables_remember_in(database, work->remembered, (nl_str){0}) : NULL;
 }
 
 /* "a.b", for messages. */
@@ -279,10 +277,11 @@ static nl_str dotted(nl_arena *arena, const nl_str *parts, uint32_t part_count)
     return text;
 }
 
-nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, bool *was_dropped)
+nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_remembered *remembered,
+                                   bool *was_dropped)
 {
     nl_arena *arena = nl_arena_new(tables->memory);
-    namespace_work work = {.warehouse_id = warehouse_id, .prefix = dotted(arena, parts, part_count), .arena = arena};
+    namespace_work work = {.warehouse_id = warehouse_id, .prefix = dotted(arena, parts, part_count), .remembered = remembered, .arena = arena};
     nl_status status = nl_namespace_join(arena, parts, part_count, &work.name);
     if (!status) status = nl_state_write(tables->state, delete_namespace, &work);
     if (!status) *was_dropped = work.exists;
@@ -301,22 +300,23 @@ static uint32_t find_key(const nl_property *properties, uint32_t count, nl_str k
 static nl_status update_namespace(void *argument, nl_sqlite *database)
 {
     namespace_work *work = argument;
+    const nl_namespace_update *wanted = work->update;
     nl_namespace_entry old;
     nl_sqlite_statement *update;
     work->found = &old;
     NL_TRY(find_namespace(work, database));
     if (!work->exists) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_relation_name(work->arena, work->name, (nl_str){0})));
-    nl_property *next = NL_NEW_ARRAY(work->arena, nl_property, (size_t)old.property_count + work->set_count + 1);
+    nl_property *next = NL_NEW_ARRAY(work->arena, nl_property, (size_t)old.property_count + wanted->set_count + 1);
     uint32_t count = old.property_count;
     memcpy(next, old.properties, count * sizeof(*next));
-    for (uint32_t i = 0; i < work->removed_count; i++) {
-        const uint32_t at = find_key(next, count, work->removed[i]);
-        work->was_there[i] = at < count;
+    for (uint32_t i = 0; i < wanted->removed_count; i++) {
+        const uint32_t at = find_key(next, count, wanted->removed[i]);
+        if (wanted->was_there) wanted->was_there[i] = at < count;
         if (at < count) next[at] = next[--count];
     }
-    for (uint32_t i = 0; i < work->set_count; i++) {
-        const uint32_t at = find_key(next, count, work->set[i].key);
-        next[at] = work->set[i];
+    for (uint32_t i = 0; i < wanted->set_count; i++) {
+        const uint32_t at = find_key(next, count, wanted->set[i].key);
+        next[at] = wanted->set[i];
         count = NL_MAX(count, at + 1);
     }
     const nl_str text = properties_text(work->arena, next, count);
@@ -325,23 +325,20 @@ static nl_status update_namespace(void *argument, nl_sqlite *database)
     nl_sqlite_bind_text(update, 1, text);
     nl_sqlite_bind_int(update, 2, work->warehouse_id);
     nl_sqlite_bind_text(update, 3, work->name);
-    return nl_sqlite_finish(update, NULL);
+    NL_TRY(nl_sqlite_finish(update, NULL));
+    if (!wanted->remembered) return NULL;
+    wanted->write_answer(wanted->argument);
+    return nl_tables_remember_in(database, wanted->remembered, (nl_str){0});
 }
 
-nl_status nl_tables_update_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_property *set,
-                                     uint32_t set_count, const nl_str *removed, uint32_t removed_count, nl_arena *arena, const bool **was_there)
+nl_status nl_tables_update_namespace(nl_tables *tables, int64_t warehouse_id, const nl_str *parts, uint32_t part_count, const nl_namespace_update *update)
 {
-    namespace_work work = {.warehouse_id = warehouse_id,
-                           .set = set,
-                           .set_count = set_count,
-                           .removed = removed,
-                           .removed_count = removed_count,
-                           .was_there = NL_NEW_ARRAY(arena, bool, (size_t)removed_count + 1),
-                           .arena = arena};
-    NL_TRY(nl_namespace_join(arena, parts, part_count, &work.name));
-    NL_TRY(nl_state_write(tables->state, update_namespace, &work));
-    *was_there = work.was_there;
-    return NULL;
+    nl_arena *arena = nl_arena_new(tables->memory);
+    namespace_work work = {.warehouse_id = warehouse_id, .update = update, .arena = arena};
+    nl_status status = nl_namespace_join(arena, parts, part_count, &work.name);
+    if (!status) status = nl_state_write(tables->state, update_namespace, &work);
+    nl_arena_free(arena);
+    return status;
 }
 
 /* A part of a default location: one folder, whatever is in the name. */

@@ -11,6 +11,7 @@ struct nl_pointer_work {
     nl_str to_scope, to_name;
     nl_str uuid;
     nl_str expected_token;
+    const nl_remembered *remembered;
     nl_str prefix, after;
     uint32_t count_max;
     bool is_view;
@@ -187,7 +188,7 @@ nl_status nl_pointer_work_run(void *argument, nl_sqlite *database)
     for (uint32_t i = 0; i < work->change_count; i++) {
         const nl_pointer_change *change = &work->changes[i];
         NL_TRY(change_pointer(database, work, change, work->scopes[i]));
-        if (change->remembered) NL_TRY(nl_tables_remember_in(database, change->remembered, change->remembered->body.length ? (nl_str){0} : change->next));
+        if (change->remembered) NL_TRY(nl_tables_remember_in(database, change->remembered, change->remembered->status == 204 ? (nl_str){0} : change->next));
     }
     return nl_arena_check(work->arena);
 }
@@ -237,14 +238,16 @@ static nl_status drop(void *argument, nl_sqlite *database)
     NL_TRY(nl_sqlite_prepare(database, "DELETE FROM tables WHERE id = ?", &remove));
     nl_sqlite_bind_int(remove, 1, work->found.id);
     NL_TRY(nl_sqlite_finish(remove, NULL));
+    NL_TRY(nl_tables_remember_in(database, work->remembered, (nl_str){0}));
     const nl_str bucket = bucket_of(work->found.warehouse_location);
     return bucket.length ? nl_tables_note_loose(database, bucket, 0) : NULL;
 }
 
-nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token, bool *was_dropped)
+nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, bool is_view, nl_str expected_token,
+                         const nl_remembered *remembered, bool *was_dropped)
 {
     nl_arena *arena = nl_arena_new(tables->memory);
-    pointer_work work = {.warehouse_id = warehouse_id, .name = identifier->name, .is_view = is_view, .expected_token = expected_token, .arena = arena};
+    pointer_work work = {.warehouse_id = warehouse_id, .name = identifier->name, .is_view = is_view, .expected_token = expected_token, .remembered = remembered, .arena = arena};
     nl_status status = nl_namespace_join(arena, identifier->namespace_parts, identifier->namespace_count, &work.scope);
     if (!status) status = nl_state_write(tables->state, drop, &work);
     if (!status) *was_dropped = work.exists;
@@ -265,6 +268,7 @@ static nl_status rename_entry(void *argument, nl_sqlite *database)
     if (work->expected_token.length && !nl_str_equal(work->expected_token, work->found.version_token)) return stale_token(work->arena, work->scope, work->name);
     NL_TRY(nl_namespace_must_exist(database, work->warehouse_id, work->to_scope, work->arena));
     NL_TRY(find_in(database, work->warehouse_id, work->to_scope, work->to_name, work->arena, &other, &is_taken));
+    NL_TRY(nl_tables_remember_in(database, work->remembered, (nl_str){0}));
     if (is_taken && other.id == work->found.id) return NULL;
     if (is_taken) return already_exists(work->arena, work->to_scope, work->to_name);
     NL_TRY(nl_sqlite_prepare(database, "UPDATE tables SET namespace = ?, name = ?, version_token = ?, modified_micros = ? WHERE id = ?", &update));
@@ -276,10 +280,11 @@ static nl_status rename_entry(void *argument, nl_sqlite *database)
     return nl_sqlite_finish(update, NULL);
 }
 
-nl_status nl_tables_rename(nl_tables *tables, int64_t warehouse_id, const nl_identifier *from, const nl_identifier *to, bool is_view, nl_str expected_token)
+nl_status nl_tables_rename(nl_tables *tables, int64_t warehouse_id, const nl_identifier *from, const nl_identifier *to, bool is_view, nl_str expected_token,
+                           const nl_remembered *remembered)
 {
     nl_arena *arena = nl_arena_new(tables->memory);
-    pointer_work work = {.warehouse_id = warehouse_id, .name = from->name, .to_name = to->name, .is_view = is_view, .expected_token = expected_token, .arena = arena};
+    pointer_work work = {.warehouse_id = warehouse_id, .name = from->name, .to_name = to->name, .is_view = is_view, .expected_token = expected_token, .remembered = remembered, .arena = arena};
     nl_status status = nl_namespace_join(arena, from->namespace_parts, from->namespace_count, &work.scope);
     if (!status) status = nl_namespace_join(arena, to->namespace_parts, to->namespace_count, &work.to_scope);
     if (!status) status = nl_state_write(tables->state, rename_entry, &work);

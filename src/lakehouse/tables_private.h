@@ -38,6 +38,7 @@ typedef struct nl_pointer_work nl_pointer_work;
 NL_MUST_USE nl_status nl_pointer_work_new(nl_arena *arena, int64_t warehouse_id, const nl_pointer_change *change, nl_pointer_work **work);
 NL_MUST_USE nl_status nl_pointer_work_run(void *work, nl_sqlite *database);
 
+/* answer NULL: nothing. Fails: NILAS_ALREADY_EXISTS, which undoes the transaction's work: the change was made before. */
 NL_MUST_USE nl_status nl_tables_remember_in(nl_sqlite *database, const nl_remembered *answer, nl_str metadata_location);
 
 /* Buckets without a table: rows of a table of their own, so that none is forgotten when the process dies. */

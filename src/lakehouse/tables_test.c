@@ -69,14 +69,14 @@ static void test_namespaces_nest_and_list_in_pages(void **unused)
     uint32_t count;
     open_lakehouse(&self);
     const nl_property property = {NL_STR("owner"), NL_STR("Zoë \"x\"")};
-    assert_fails(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0), SCHEMA_NOT_FOUND, "`a`");
-    assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, scope, 1, &property, 1));
-    assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0));
-    assert_fails(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0), SCHEMA_ALREADY_EXISTS, "`a`.`b`");
+    assert_fails(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0, NULL), SCHEMA_NOT_FOUND, "`a`");
+    assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, scope, 1, &property, 1, NULL));
+    assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0, NULL));
+    assert_fails(nl_tables_create_namespace(self.tables, self.plain.id, scope, 2, NULL, 0, NULL), SCHEMA_ALREADY_EXISTS, "`a`.`b`");
     static const char *const names[] = {"a b", "ab", "é", "z"};
     for (size_t i = 0; i < NL_COUNT(names); i++) {
         const nl_str pair[] = {scope[0], nl_str_from(names[i])};
-        assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, pair, 2, NULL, 0));
+        assert_ok(nl_tables_create_namespace(self.tables, self.plain.id, pair, 2, NULL, 0, NULL));
     }
     assert_ok(nl_tables_list_namespaces(self.tables, self.plain.id, NULL, 0, (nl_str){0}, (nl_str){0}, 100, self.arena, &entries, &count));
     assert_int_equal(count, 1);
@@ -98,14 +98,14 @@ static void test_a_namespace_with_something_in_it_is_not_dropped(void **unused)
     bool was_dropped;
     open_lakehouse(&self);
     const nl_pointer_change change = {.identifier = {scope, 2, NL_STR("t")}, .next = NL_STR("file:/1")};
-    assert_fails(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 1, &was_dropped), NILAS_NAMESPACE_NOT_EMPTY, "Namespace a is not empty.");
+    assert_fails(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 1, NULL, &was_dropped), NILAS_NAMESPACE_NOT_EMPTY, "Namespace a is not empty.");
     assert_ok(nl_tables_commit(self.tables, self.plain.id, &change, 1));
-    assert_fails(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, &was_dropped), NILAS_NAMESPACE_NOT_EMPTY, "Namespace a.b is not empty.");
-    assert_ok(nl_tables_drop(self.tables, self.plain.id, &change.identifier, false, (nl_str){0}, &was_dropped));
+    assert_fails(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, NULL, &was_dropped), NILAS_NAMESPACE_NOT_EMPTY, "Namespace a.b is not empty.");
+    assert_ok(nl_tables_drop(self.tables, self.plain.id, &change.identifier, false, (nl_str){0}, NULL, &was_dropped));
     assert_true(was_dropped);
-    assert_ok(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, &was_dropped));
+    assert_ok(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, NULL, &was_dropped));
     assert_true(was_dropped);
-    assert_ok(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, &was_dropped));
+    assert_ok(nl_tables_drop_namespace(self.tables, self.plain.id, scope, 2, NULL, &was_dropped));
     assert_false(was_dropped);
     close_lakehouse(&self);
 }
@@ -133,9 +133,9 @@ static void test_pointers_change_all_or_none(void **unused)
     assert_false(nl_str_equal(entry.version_token, token));
     const nl_pointer_change by_token = {.identifier = make[0].identifier, .expected_token = token, .next = NL_STR("f3")};
     assert_fails(nl_tables_commit(self.tables, self.plain.id, &by_token, 1), NILAS_COMMIT_FAILED, "version token");
-    assert_fails(nl_tables_rename(self.tables, self.plain.id, &make[0].identifier, &make[1].identifier, false, (nl_str){0}), TABLE_OR_VIEW_ALREADY_EXISTS, "`a`.`two`");
+    assert_fails(nl_tables_rename(self.tables, self.plain.id, &make[0].identifier, &make[1].identifier, false, (nl_str){0}, NULL), TABLE_OR_VIEW_ALREADY_EXISTS, "`a`.`two`");
     const nl_identifier other = {scope + 1, 1, NL_STR("one")};
-    assert_fails(nl_tables_rename(self.tables, self.plain.id, &make[0].identifier, &other, false, (nl_str){0}), SCHEMA_NOT_FOUND, "`b`");
+    assert_fails(nl_tables_rename(self.tables, self.plain.id, &make[0].identifier, &other, false, (nl_str){0}, NULL), SCHEMA_NOT_FOUND, "`b`");
     close_lakehouse(&self);
 }
 
@@ -162,7 +162,7 @@ static void test_a_bucket_is_taken_once_and_goes_with_its_table(void **unused)
     bool exists, was_dropped;
     nl_table_entry entry;
     open_lakehouse(&self);
-    assert_ok(nl_tables_create_namespace(self.tables, self.bucket.id, scope, 1, NULL, 0));
+    assert_ok(nl_tables_create_namespace(self.tables, self.bucket.id, scope, 1, NULL, 0, NULL));
     assert_ok(nl_tables_new_storage(self.tables, self.arena, &uuid, &location));
     assert_true(nl_str_equal(nl_tables_storage_uuid(location), uuid));
     const nl_str file = nl_arena_f(self.arena, NL_STR_FMT "/metadata/x", NL_STR_ARG(location));
@@ -178,7 +178,7 @@ static void test_a_bucket_is_taken_once_and_goes_with_its_table(void **unused)
     assert_ok(nl_tables_find_uuid(self.tables, uuid, self.arena, &entry, &exists));
     assert_true(exists);
     assert_fails(nl_tables_drop_warehouse(self.tables, self.bucket.id), NILAS_NAMESPACE_NOT_EMPTY, NULL);
-    assert_ok(nl_tables_drop(self.tables, self.bucket.id, &change.identifier, false, entry.version_token, &was_dropped));
+    assert_ok(nl_tables_drop(self.tables, self.bucket.id, &change.identifier, false, entry.version_token, NULL, &was_dropped));
     assert_true(was_dropped);
     assert_ok(nl_fs_exists(fs, file, &exists));
     assert_false(exists);

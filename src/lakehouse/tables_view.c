@@ -9,6 +9,7 @@ typedef struct view_pointer {
     nl_tables *tables;
     int64_t warehouse_id;
     const nl_identifier *identifier;
+    const nl_remembered *remembered;
 } view_pointer;
 
 static nl_status not_found(nl_arena *arena, const nl_identifier *identifier)
@@ -33,7 +34,7 @@ static nl_status swap_pointer(nl_pointer *base, nl_str expected, nl_str next, co
 {
     (void)updated;
     const view_pointer *self = NL_CONTAINER(base, view_pointer, base);
-    const nl_pointer_change change = {.identifier = *self->identifier, .is_view = true, .expected = expected, .next = next};
+    const nl_pointer_change change = {.identifier = *self->identifier, .is_view = true, .expected = expected, .next = next, .remembered = self->remembered};
     return nl_tables_commit(self->tables, self->warehouse_id, &change, 1);
 }
 
@@ -47,7 +48,7 @@ static const nl_pointer_ops pointer_ops = {.read = read_pointer, .swap = swap_po
 nl_status nl_tables_load_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, nl_memory *memory, const nl_view_metadata **view)
 {
     nl_arena *arena = nl_arena_new(memory);
-    view_pointer pointer = {{&pointer_ops}, tables, warehouse_id, identifier};
+    view_pointer pointer = {.base = {&pointer_ops}, .tables = tables, .warehouse_id = warehouse_id, .identifier = identifier};
     nl_str file;
     nl_fs *fs;
     nl_status status = read_pointer(&pointer.base, arena, &file);
@@ -58,9 +59,9 @@ nl_status nl_tables_load_view(nl_tables *tables, int64_t warehouse_id, const nl_
 }
 
 nl_status nl_tables_commit_view(nl_tables *tables, int64_t warehouse_id, const nl_identifier *identifier, const nl_view_metadata *base,
-                                const nl_view_metadata *updated, nl_memory *memory, const nl_view_metadata **committed)
+                                const nl_view_metadata *updated, const nl_remembered *remembered, nl_memory *memory, const nl_view_metadata **committed)
 {
-    view_pointer pointer = {{&pointer_ops}, tables, warehouse_id, identifier};
+    view_pointer pointer = {{&pointer_ops}, tables, warehouse_id, identifier, remembered};
     nl_fs *fs;
     NL_TRY(nl_tables_fs(tables, updated->location, &fs));
     return nl_pointer_commit_view(fs, &pointer.base, base, updated, memory, committed);

@@ -335,6 +335,45 @@ def test_requests_that_come_again():
     api.fails("DELETE", path, None, 400, "BadRequestException", headers={"Idempotency-Key": "x" * 65})
 
 
+def test_requests_that_come_again_at_once():
+    """The same change from eight connections under one key: it happens once, and all hear the same."""
+    from concurrent.futures import ThreadPoolExecutor
+    prefix = lake.url("rest") + "/v1"
+    api = Api(prefix)
+    namespace = "atonce_" + uuid.uuid4().hex[:8]
+
+    with ThreadPoolExecutor(8) as pool:
+        def all_at_once(method, path, body, status=200):
+            header = {"Idempotency-Key": str(uuid.uuid4())}
+            answers = list(pool.map(lambda _: Api(prefix).ok(method, path, body, header, status), range(8)))
+            for answer in answers:
+                equal(answer, answers[0], f"{method} {path}")
+            return answers[0]
+
+        for turn in range(5):
+            scope = f"{namespace}_{turn}"
+            all_at_once("POST", "/namespaces", {"namespace": [scope], "properties": {"a": "1", "b": "2"}})
+            changed = all_at_once("POST", f"/namespaces/{scope}/properties", {"removals": ["a", "x"], "updates": {"c": "3"}})
+            equal((changed["removed"], changed["missing"], changed["updated"]), (["a"], ["x"], ["c"]))
+            equal(api.ok("GET", f"/namespaces/{scope}")["properties"], {"b": "2", "c": "3"})
+            made = all_at_once("POST", f"/namespaces/{scope}/tables", {"name": "t", "schema": SCHEMA})
+            path = f"/namespaces/{scope}/tables/t"
+            all_at_once("POST", path, append(made["metadata"], snapshot(made["metadata"])))
+            equal(len(api.ok("GET", path)["metadata"]["snapshots"]), 1)
+            all_at_once("POST", "/tables/rename", {"source": {"namespace": [scope], "name": "t"}, "destination": {"namespace": [scope], "name": "u"}}, 204)
+            all_at_once("POST", f"/namespaces/{scope}/register", {"name": "v", "metadata-location": made["metadata-location"]})
+            version = {"version-id": 1, "timestamp-ms": 1, "schema-id": 0, "summary": {}, "default-namespace": [scope], "representations": [{"type": "sql", "sql": "select 1", "dialect": "spark"}]}
+            view = all_at_once("POST", f"/namespaces/{scope}/views", {"name": "w", "schema": SCHEMA, "view-version": version, "properties": {}})
+            replaced = all_at_once("POST", f"/namespaces/{scope}/views/w", {"requirements": [{"type": "assert-view-uuid", "uuid": view["metadata"]["view-uuid"]}], "updates": [{"action": "set-properties", "updates": {"k": "1"}}]})
+            check(replaced["metadata-location"] != view["metadata-location"], "the view was replaced")
+            all_at_once("POST", "/views/rename", {"source": {"namespace": [scope], "name": "w"}, "destination": {"namespace": [scope], "name": "y"}}, 204)
+            all_at_once("DELETE", f"/namespaces/{scope}/views/y", None, 204)
+            all_at_once("DELETE", f"/namespaces/{scope}/tables/u?purgeRequested=true", None, 204)
+            all_at_once("DELETE", f"/namespaces/{scope}/tables/v", None, 204)
+            all_at_once("DELETE", f"/namespaces/{scope}", None, 204)
+            api.fails("GET", f"/namespaces/{scope}", None, 404, "NoSuchNamespaceException")
+
+
 def test_metadata_that_names_files_elsewhere():
     """A client may commit any path; nothing outside the warehouse is read or deleted for it."""
     import os

@@ -129,7 +129,7 @@ nl_status nl_glue_create_database(nl_glue_call *call)
     NL_TRY(nl_glue_need_object(call, "DatabaseInput", &input));
     NL_TRY(nl_glue_new_name(call, input, "Name", &name));
     NL_TRY(read_properties(call, input, &properties, &count));
-    nl_status status = nl_tables_create_namespace(call->glue->tables, call->glue->warehouse.id, &name, 1, properties, count);
+    nl_status status = nl_tables_create_namespace(call->glue->tables, call->glue->warehouse.id, &name, 1, properties, count, NULL);
     if (status && nl_error_condition(status) == NL_COND_SCHEMA_ALREADY_EXISTS) {
         nl_error_free(status);
         return nl_glue_refuse(call, "AlreadyExistsException", "Database already exists.");
@@ -150,7 +150,6 @@ nl_status nl_glue_update_database(nl_glue_call *call)
     nl_namespace_entry entry;
     nl_property *properties;
     uint32_t count;
-    const bool *was_there;
     NL_TRY(nl_glue_need(call, call->body, "Name", &name));
     NL_TRY(nl_glue_need_object(call, "DatabaseInput", &input));
     NL_TRY(nl_glue_new_name(call, input, "Name", &new_name));
@@ -159,8 +158,8 @@ nl_status nl_glue_update_database(nl_glue_call *call)
     NL_TRY(read_properties(call, input, &properties, &count));
     nl_str *removed = NL_NEW_ARRAY(call->arena, nl_str, (size_t)entry.property_count + 1);
     for (uint32_t i = 0; i < entry.property_count; i++) removed[i] = entry.properties[i].key;
-    NL_TRY(nl_tables_update_namespace(call->glue->tables, call->glue->warehouse.id, entry.parts, entry.part_count, properties, count, removed, entry.property_count, call->arena,
-                                      &was_there));
+    const nl_namespace_update update = {.set = properties, .set_count = count, .removed = removed, .removed_count = entry.property_count};
+    NL_TRY(nl_tables_update_namespace(call->glue->tables, call->glue->warehouse.id, entry.parts, entry.part_count, &update));
     NL_TRY(keep_rest(call, entry.parts[0], input));
     return nl_glue_answer_nothing(call);
 }

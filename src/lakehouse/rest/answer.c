@@ -106,6 +106,7 @@ static nl_str without_quotes(nl_arena *arena, const char *text)
 
 static void write_error(nl_rest_api_call *call, int32_t status, const char *type, nl_str message)
 {
+    if (call->reply->body) nl_builder_fini(call->reply->body);
     call->reply->body = NULL;
     if (nl_str_is(call->request->method, "HEAD")) {
         nl_rest_api_empty(call, status);
@@ -159,6 +160,7 @@ static void answer_error(nl_rest_api_call *call, nl_error *error)
 
 nl_json_writer nl_rest_api_begin(nl_rest_api_call *call)
 {
+    if (call->reply->body) nl_builder_fini(call->reply->body); /* of an attempt that came to nothing */
     call->reply->body = NL_NEW(call->arena, nl_builder);
     nl_builder_init(call->reply->body, NL_REST_API_ANSWER_BYTES_MAX);
     nl_json_writer json = {.out = call->reply->body};
@@ -169,6 +171,11 @@ nl_json_writer nl_rest_api_begin(nl_rest_api_call *call)
 void nl_rest_api_end(nl_rest_api_call *call, nl_json_writer *json, int32_t status)
 {
     nl_json_end(json, '}');
+    nl_rest_api_send(call, status);
+}
+
+void nl_rest_api_send(nl_rest_api_call *call, int32_t status)
+{
     call->reply->status = status;
     nl_reply_header(call->request, call->reply, "Content-Type", NL_STR("application/json"));
 }
@@ -286,17 +293,19 @@ void nl_rest_api_write_page_token(nl_rest_api_call *call, nl_json_writer *json, 
 
 /* ---- Requests that come again ----
  *
- * A client that got no answer sends the request once more under the same Idempotency-Key. Changes of pointers keep their
- * answer in their own transaction; others right after it. Only successes are kept: a failure is found again by trying.
+ * A client that got no answer sends the request once more under the same Idempotency-Key, perhaps while the first is running.
+ * Changes keep their answer in their own transaction, which fails when there is one: a change happens once. Answers to what
+ * changes nothing are kept afterwards. Only successes are kept: a failure is found again by trying.
  */
 
 #define KEY_LENGTH_MAX  64u
 #define KEPT_BODY_MAX   (64u << 10)
 
-const nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status)
+nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status, nl_str body)
 {
-    if (!call->answer.key.length) return NULL;
+    if (!call->answer.key.length || body.length > KEPT_BODY_MAX) return NULL;
     call->answer.status = status;
+    call->answer.body = body;
     call->is_remembered = true;
     return &call->answer;
 }
@@ -311,6 +320,15 @@ static nl_status replay(nl_rest_api_call *call, const nl_rest_api_route *route, 
     }
     if (!kept->metadata_location.length) {
         nl_reply_text(call->request, call->reply, kept->status, "application/json", kept->body);
+        return NULL;
+    }
+    if (route->handle == nl_rest_api_create_view || route->handle == nl_rest_api_replace_view || route->handle == nl_rest_api_register_view) {
+        const nl_view_metadata *view;
+        nl_fs *fs;
+        NL_TRY(nl_tables_fs(call->tables, kept->metadata_location, &fs));
+        NL_TRY(nl_view_metadata_read(fs, kept->metadata_location, call->request->memory, &view));
+        nl_rest_api_write_view(call, view);
+        nl_view_metadata_release(view);
         return NULL;
     }
     nl_kept_metadata table;

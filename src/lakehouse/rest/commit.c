@@ -152,6 +152,7 @@ static nl_status prepare(nl_rest_api_call *call, table_commit *commit)
     return NULL;
 }
 
+/* status: of the answer that this change keeps; 0: none. */
 static nl_pointer_change change_of(nl_rest_api_call *call, const table_commit *commit, int32_t status)
 {
     const bool exists = commit->exists;
@@ -160,7 +161,7 @@ static nl_pointer_change change_of(nl_rest_api_call *call, const table_commit *c
                                .next = commit->next.metadata ? commit->next.metadata->metadata_file : (nl_str){0},
                                .warehouse_location = exists ? (nl_str){0} : commit->storage,
                                .uuid = exists ? (nl_str){0} : nl_tables_storage_uuid(commit->storage),
-                               .remembered = nl_rest_api_remembered(call, status)};
+                               .remembered = status ? nl_rest_api_remembered(call, status, (nl_str){0}) : NULL};
 }
 
 /* Several tables: every file first, then all pointers in one transaction. */
@@ -172,7 +173,8 @@ static nl_status swap_all(nl_rest_api_call *call, table_commit *commits, uint32_
         table_commit *commit = &commits[i];
         if (!commit->updated) continue;
         NL_TRY(nl_tables_write_metadata(call->tables, commit->base.metadata, commit->updated, &commit->next));
-        changes[change_count++] = change_of(call, commit, 204);
+        changes[change_count] = change_of(call, commit, change_count ? 0 : 204);
+        change_count++;
     }
     NL_CRASH_POINT("rest.metadata-written");
     if (change_count) NL_TRY(nl_tables_commit(call->tables, call->warehouse.id, changes, change_count));

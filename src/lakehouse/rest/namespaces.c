@@ -67,13 +67,15 @@ nl_status nl_rest_api_create_namespace(nl_rest_api_call *call)
     NL_TRY(nl_properties_from_json(call->arena, json_object_get(call->body, "properties"), "properties", NL_REST_API_BODY, &properties, &count));
     for (uint32_t i = 0; i < count; i++)
         if (nl_str_is(properties[i].key, "location")) NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, properties[i].value));
-    NL_TRY(nl_tables_create_namespace(call->tables, call->warehouse.id, identifier.namespace_parts, identifier.namespace_count, properties, count));
     nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "namespace");
     write_parts(&json, identifier.namespace_parts, identifier.namespace_count);
     nl_json_key(&json, "properties");
     write_properties(&json, properties, count);
-    nl_rest_api_end(call, &json, 200);
+    nl_json_end(&json, '}');
+    NL_TRY(nl_tables_create_namespace(call->tables, call->warehouse.id, identifier.namespace_parts, identifier.namespace_count, properties, count,
+                                      nl_rest_api_remembered(call, 200, nl_builder_str(json.out))));
+    nl_rest_api_send(call, 200);
     return NULL;
 }
 
@@ -115,7 +117,7 @@ nl_status nl_rest_api_drop_namespace(nl_rest_api_call *call)
     nl_namespace_entry entry;
     bool was_dropped;
     NL_TRY(find_namespace(call, &entry));
-    NL_TRY(nl_tables_drop_namespace(call->tables, call->warehouse.id, entry.parts, entry.part_count, &was_dropped));
+    NL_TRY(nl_tables_drop_namespace(call->tables, call->warehouse.id, entry.parts, entry.part_count, nl_rest_api_remembered(call, 204, (nl_str){0}), &was_dropped));
     if (!was_dropped) return nl_rest_api_no_namespace(call, &call->identifier);
     nl_rest_api_empty(call, 204);
     return NULL;
@@ -145,11 +147,30 @@ static void write_names(nl_json_writer *json, const char *key, const nl_str *nam
     nl_json_end(json, ']');
 }
 
+typedef struct namespace_answer {
+    nl_rest_api_call *call;
+    nl_namespace_update update;
+} namespace_answer;
+
+static void write_update(void *argument)
+{
+    namespace_answer *self = argument;
+    const nl_namespace_update *update = &self->update;
+    nl_str *updated = NL_NEW_ARRAY(self->call->arena, nl_str, (size_t)update->set_count + 1);
+    for (uint32_t i = 0; i < update->set_count; i++)
+        updated[i] = update->set[i].key;
+    nl_json_writer json = nl_rest_api_begin(self->call);
+    write_names(&json, "updated", updated, NULL, true, update->set_count);
+    write_names(&json, "removed", update->removed, update->was_there, true, update->removed_count);
+    write_names(&json, "missing", update->removed, update->was_there, false, update->removed_count);
+    nl_json_end(&json, '}');
+    if (update->remembered) update->remembered->body = nl_builder_str(json.out);
+}
+
 nl_status nl_rest_api_update_namespace(nl_rest_api_call *call)
 {
     const nl_str *removed = NULL;
     const nl_property *set = NULL;
-    const bool *was_there;
     uint32_t removed_count = 0, set_count = 0;
     NL_TRY(read_removals(call, &removed, &removed_count));
     NL_TRY(nl_properties_from_json(call->arena, json_object_get(call->body, "updates"), "updates", NL_REST_API_BODY, &set, &set_count));
@@ -162,15 +183,17 @@ nl_status nl_rest_api_update_namespace(nl_rest_api_call *call)
                                       NL_STR_ARG(removed[i]));
     for (uint32_t i = 0; i < set_count; i++)
         if (nl_str_is(set[i].key, "location")) NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, set[i].value));
-    NL_TRY(nl_tables_update_namespace(call->tables, call->warehouse.id, call->identifier.namespace_parts, call->identifier.namespace_count, set, set_count, removed,
-                                      removed_count, call->arena, &was_there));
-    nl_str *updated = NL_NEW_ARRAY(call->arena, nl_str, (size_t)set_count + 1);
-    for (uint32_t i = 0; i < set_count; i++)
-        updated[i] = set[i].key;
-    nl_json_writer json = nl_rest_api_begin(call);
-    write_names(&json, "updated", updated, NULL, true, set_count);
-    write_names(&json, "removed", removed, was_there, true, removed_count);
-    write_names(&json, "missing", removed, was_there, false, removed_count);
-    nl_rest_api_end(call, &json, 200);
+    namespace_answer answer = {.call = call,
+                               .update = {.set = set,
+                                          .set_count = set_count,
+                                          .removed = removed,
+                                          .removed_count = removed_count,
+                                          .was_there = NL_NEW_ARRAY(call->arena, bool, (size_t)removed_count + 1),
+                                          .remembered = nl_rest_api_remembered(call, 200, (nl_str){0}),
+                                          .write_answer = write_update}};
+    answer.update.argument = &answer;
+    NL_TRY(nl_tables_update_namespace(call->tables, call->warehouse.id, call->identifier.namespace_parts, call->identifier.namespace_count, &answer.update));
+    if (!answer.update.remembered) write_update(&answer);
+    nl_rest_api_send(call, 200);
     return NULL;
 }

@@ -48,8 +48,10 @@ extern const uint32_t nl_rest_api_route_count;
 /* Fills the path's parts of the call. *route NULL: there is none; *is_wrong_method: the path is one of another method. */
 NL_MUST_USE nl_status nl_rest_api_find_route(nl_rest_api_call *call, const nl_rest_api_route **route, bool *is_wrong_method);
 
-/* What a change of a pointer keeps for a client that asks again; NULL: nothing. status: of the answer. */
-const nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status);
+/* What a change keeps for a client that asks again; NULL: nothing. status: of the answer; body: data NULL: the metadata that the
+ * change writes. */
+nl_remembered *nl_rest_api_remembered(nl_rest_api_call *call, int32_t status, nl_str body);
+void nl_rest_api_write_view(nl_rest_api_call *call, const nl_view_metadata *view);
 
 /* Fails the request with this status and exception; the message is the text. */
 NL_MUST_USE nl_status nl_rest_api_refuse(nl_rest_api_call *call, int32_t status, const char *type, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -61,6 +63,7 @@ nl_str nl_rest_api_dotted(nl_arena *arena, const nl_identifier *identifier); /* 
 /* The reply's JSON: begin, write, end. */
 nl_json_writer nl_rest_api_begin(nl_rest_api_call *call);
 void nl_rest_api_end(nl_rest_api_call *call, nl_json_writer *json, int32_t status); /* closes the object */
+void nl_rest_api_send(nl_rest_api_call *call, int32_t status); /* the JSON as it is */
 void nl_rest_api_empty(nl_rest_api_call *call, int32_t status);
 
 /* Of bodies: ["a","b"], checked as names of this warehouse; {"namespace":[…],"name":"t"}. */

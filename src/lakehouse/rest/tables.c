@@ -241,7 +241,7 @@ static nl_status choose_location(nl_rest_api_call *call, table_creation *table)
 static nl_status publish(nl_rest_api_call *call, const table_creation *table, const nl_table_metadata *made, nl_kept_metadata *kept)
 {
     const nl_pointer_change change = {.identifier = table->identifier, .warehouse_location = table->storage, .uuid = table->uuid,
-                                      .remembered = nl_rest_api_remembered(call, 200)};
+                                      .remembered = nl_rest_api_remembered(call, 200, (nl_str){0})};
     return nl_tables_publish(call->tables, call->warehouse.id, &change, NULL, made, kept);
 }
 
@@ -285,7 +285,8 @@ nl_status nl_rest_api_register_table(nl_rest_api_call *call)
     NL_TRY(nl_tables_fs(call->tables, file, &fs));
     NL_TRY(nl_fs_stat(fs, file, &info)); /* what is kept of it could be older than its removal */
     NL_TRY(nl_tables_read_metadata(call->tables, file, &kept));
-    const nl_pointer_change change = {.identifier = identifier, .expected = exists ? entry.metadata_location : (nl_str){0}, .next = file};
+    const nl_pointer_change change = {.identifier = identifier, .expected = exists ? entry.metadata_location : (nl_str){0}, .next = file,
+                                      .remembered = nl_rest_api_remembered(call, 200, (nl_str){0})};
     nl_status status = nl_tables_commit(call->tables, call->warehouse.id, &change, 1);
     if (!status) nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &kept});
     nl_kept_metadata_release(&kept);
@@ -347,7 +348,9 @@ nl_status nl_rest_api_drop_table(nl_rest_api_call *call)
                           call->warehouse.kind != NL_WAREHOUSE_TABLE_BUCKET && entry.metadata_location.length;
     if (is_purge) NL_TRY(nl_tables_read_metadata(call->tables, entry.metadata_location, &kept));
     nl_status status = is_purge ? nl_check_purge(kept.metadata) : NULL;
-    if (!status) status = nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, false, is_purge ? entry.version_token : (nl_str){0}, &was_dropped);
+    if (!status)
+        status = nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, false, is_purge ? entry.version_token : (nl_str){0},
+                                nl_rest_api_remembered(call, 204, (nl_str){0}), &was_dropped);
     if (!status && !was_dropped) status = nl_rest_api_no_table(call, &call->identifier);
     if (!status && is_purge) status = purge(call, &kept);
     nl_kept_metadata_release(&kept);
@@ -370,7 +373,7 @@ nl_status nl_rest_api_rename(nl_rest_api_call *call, bool is_view)
     if (exists)
         return nl_rest_api_refuse(call, 409, "AlreadyExistsException", "Cannot rename " NL_STR_FMT " to " NL_STR_FMT ". %s already exists", NL_STR_ARG(from_name),
                               NL_STR_ARG(to_name), entry.is_view ? "View" : "Table");
-    NL_TRY(nl_tables_rename(call->tables, call->warehouse.id, &from, &to, is_view, (nl_str){0}));
+    NL_TRY(nl_tables_rename(call->tables, call->warehouse.id, &from, &to, is_view, (nl_str){0}, nl_rest_api_remembered(call, 204, (nl_str){0})));
     nl_rest_api_empty(call, 204);
     return NULL;
 }

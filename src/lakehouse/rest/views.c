@@ -3,7 +3,7 @@
 
 #define ATTEMPTS_MAX 16u
 
-static void write_view(nl_rest_api_call *call, const nl_view_metadata *view)
+void nl_rest_api_write_view(nl_rest_api_call *call, const nl_view_metadata *view)
 {
     nl_json_writer json = nl_rest_api_begin(call);
     nl_json_key(&json, "metadata-location");
@@ -88,8 +88,9 @@ nl_status nl_rest_api_create_view(nl_rest_api_call *call)
     NL_TRY(nl_rest_api_check_free(call, &view.identifier, true));
     NL_TRY(build(call, &view, &made));
     nl_status status = check_locations(call, NULL, made);
-    if (!status) status = nl_tables_commit_view(call->tables, call->warehouse.id, &view.identifier, NULL, made, call->request->memory, &committed);
-    if (!status) write_view(call, committed);
+    if (!status) status = nl_tables_commit_view(call->tables, call->warehouse.id, &view.identifier, NULL, made, nl_rest_api_remembered(call, 200, (nl_str){0}),
+                                                 call->request->memory, &committed);
+    if (!status) nl_rest_api_write_view(call, committed);
     nl_view_metadata_release(made);
     nl_view_metadata_release(committed);
     return status;
@@ -108,9 +109,9 @@ nl_status nl_rest_api_register_view(nl_rest_api_call *call)
     NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, file));
     NL_TRY(nl_tables_fs(call->tables, file, &fs));
     NL_TRY(nl_view_metadata_read(fs, file, call->request->memory, &view));
-    const nl_pointer_change change = {.identifier = identifier, .is_view = true, .next = file};
+    const nl_pointer_change change = {.identifier = identifier, .is_view = true, .next = file, .remembered = nl_rest_api_remembered(call, 200, (nl_str){0})};
     nl_status status = nl_tables_commit(call->tables, call->warehouse.id, &change, 1);
-    if (!status) write_view(call, view);
+    if (!status) nl_rest_api_write_view(call, view);
     nl_view_metadata_release(view);
     return status;
 }
@@ -123,7 +124,7 @@ nl_status nl_rest_api_load_view(nl_rest_api_call *call)
     const nl_view_metadata *view;
     NL_TRY(find_view(call, &entry));
     NL_TRY(nl_tables_load_view(call->tables, call->warehouse.id, &call->identifier, call->request->memory, &view));
-    write_view(call, view);
+    nl_rest_api_write_view(call, view);
     nl_view_metadata_release(view);
     return NULL;
 }
@@ -141,7 +142,7 @@ nl_status nl_rest_api_drop_view(nl_rest_api_call *call)
     nl_table_entry entry;
     bool was_dropped;
     NL_TRY(find_view(call, &entry));
-    NL_TRY(nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, true, (nl_str){0}, &was_dropped));
+    NL_TRY(nl_tables_drop(call->tables, call->warehouse.id, &call->identifier, true, (nl_str){0}, nl_rest_api_remembered(call, 204, (nl_str){0}), &was_dropped));
     if (!was_dropped) return nl_rest_api_no_view(call, &call->identifier);
     nl_rest_api_empty(call, 204);
     return NULL;
@@ -198,10 +199,11 @@ static nl_status replace(nl_rest_api_call *call, const nl_view_update *updates, 
     if (!status) status = check_locations(call, base, updated);
     if (!status && updated == base) committed = nl_view_metadata_retain(base);
     if (!status && !committed) {
-        status = nl_tables_commit_view(call->tables, call->warehouse.id, &call->identifier, base, updated, call->request->memory, &committed);
+        status = nl_tables_commit_view(call->tables, call->warehouse.id, &call->identifier, base, updated, nl_rest_api_remembered(call, 200, (nl_str){0}),
+                                       call->request->memory, &committed);
         *is_race = status && nl_error_condition(status) == NL_COND_NILAS_COMMIT_FAILED;
     }
-    if (!status) write_view(call, committed);
+    if (!status) nl_rest_api_write_view(call, committed);
     nl_view_metadata_release(base);
     nl_view_metadata_release(updated);
     nl_view_metadata_release(committed);

@@ -101,7 +101,7 @@ nl_status nl_s3tables_create_namespace(nl_s3tables_call *call)
     if (json_array_size(array) != 1 || !json_is_string(first)) return nl_s3tables_bad(call, "namespace is a list of exactly one name");
     const nl_str name = {json_string_value(first), json_string_length(first)};
     NL_TRY(nl_s3tables_check_name(call, name, "namespace"));
-    NL_TRY(nl_tables_create_namespace(call->tables, call->bucket.id, &name, 1, NULL, 0));
+    NL_TRY(nl_tables_create_namespace(call->tables, call->bucket.id, &name, 1, NULL, 0, NULL));
     nl_json_writer json = nl_s3tables_begin(call);
     nl_s3tables_text(&json, "tableBucketARN", call->bucket.arn);
     nl_s3tables_namespace(&json, name);
@@ -158,5 +158,5 @@ nl_status nl_s3tables_delete_namespace(nl_s3tables_call *call)
     nl_namespace_entry entry;
     bool was_dropped;
     NL_TRY(nl_s3tables_find_namespace(call, call->namespace_name, &entry));
-    return nl_tables_drop_namespace(call->tables, call->bucket.id, &call->namespace_name, 1, &was_dropped);
+    return nl_tables_drop_namespace(call->tables, call->bucket.id, &call->namespace_name, 1, NULL, &was_dropped);
 }

@@ -148,7 +148,7 @@ nl_status nl_s3tables_delete_table(nl_s3tables_call *call)
 {
     bool was_dropped;
     const nl_identifier identifier = {&call->namespace_name, 1, call->name};
-    NL_TRY(nl_tables_drop(call->tables, call->bucket.id, &identifier, false, nl_s3tables_parameter(call, "versionToken"), &was_dropped));
+    NL_TRY(nl_tables_drop(call->tables, call->bucket.id, &identifier, false, nl_s3tables_parameter(call, "versionToken"), NULL, &was_dropped));
     return was_dropped ? NULL : nl_s3tables_not_found(call, "table");
 }
 
@@ -166,7 +166,7 @@ nl_status nl_s3tables_rename_table(nl_s3tables_call *call)
     NL_TRY(nl_s3tables_check_name(call, to_namespace, "namespace"));
     NL_TRY(nl_s3tables_check_name(call, to_name, "table"));
     const nl_identifier from = {&call->namespace_name, 1, call->name}, to = {&to_namespace, 1, to_name};
-    return nl_tables_rename(call->tables, call->bucket.id, &from, &to, false, token);
+    return nl_tables_rename(call->tables, call->bucket.id, &from, &to, false, token, NULL);
 }
 
 nl_status nl_s3tables_get_location(nl_s3tables_call *call)

@@ -11,6 +11,8 @@ typedef struct staged_store {
     const nl_table_metadata *staged;   /* counted; NULL once committed */
     nl_table_creation creation;        /* in the arena */
     nl_arena *arena;                   /* owned */
+    bool is_in_doubt;                  /* the answer to a commit was lost: it may be there, or come yet */
+    int64_t doubted_snapshot_id;       /* what it would be recognised by; NL_NONE: nothing */
 } staged_store;
 
 static nl_status stage(staged_store *self, nl_memory *memory, const nl_table_metadata **staged)
@@ -40,10 +42,35 @@ static nl_status restage(staged_store *self, nl_memory *memory)
     return NULL;
 }
 
+/* Has the commit whose answer was lost arrived? Then the table is what the catalog says. A catalog that cannot be asked is a
+ * failure: what is staged would look as if nothing had come. */
+static nl_status settle(staged_store *self, nl_memory *memory, const nl_table_metadata **arrived)
+{
+    const nl_table_metadata *there = NULL;
+    *arrived = NULL;
+    nl_error *error = self->inner->ops->load(self->inner, memory, &there);
+    if (error && nl_error_condition(error) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return error;
+    nl_error_free(error);
+    if (!there || self->doubted_snapshot_id == NL_NONE || !nl_table_snapshot(there, self->doubted_snapshot_id)) {
+        nl_table_metadata_release(there);
+        return NULL;
+    }
+    nl_table_metadata_release(self->staged);
+    self->staged = NULL;
+    *arrived = there;
+    return NULL;
+}
+
 static nl_status staged_load(nl_table_store *base, nl_memory *memory, const nl_table_metadata **metadata)
 {
     staged_store *self = NL_CONTAINER(base, staged_store, base);
+    const nl_table_metadata *arrived = NULL;
     if (!self->staged) return self->inner->ops->load(self->inner, memory, metadata);
+    if (self->is_in_doubt) NL_TRY(settle(self, memory, &arrived));
+    if (arrived) {
+        *metadata = arrived;
+        return NULL;
+    }
     NL_TRY(restage(self, memory));
     *metadata = nl_table_metadata_retain(self->staged);
     return NULL;
@@ -54,7 +81,12 @@ static nl_status staged_swap(nl_table_store *base, const nl_table_metadata *expe
 {
     staged_store *self = NL_CONTAINER(base, staged_store, base);
     if (!self->staged) return self->inner->ops->swap(self->inner, expected, updated, memory, committed);
-    NL_TRY(self->inner->ops->swap(self->inner, self->replaced, updated, memory, committed));
+    nl_status status = self->inner->ops->swap(self->inner, self->replaced, updated, memory, committed);
+    if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) {
+        self->is_in_doubt = true;
+        self->doubted_snapshot_id = updated->current_snapshot_id;
+    }
+    if (status) return status;
     nl_table_metadata_release(self->staged);
     self->staged = NULL;
     return NULL;

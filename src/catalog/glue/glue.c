@@ -156,19 +156,34 @@ static bool is_iceberg(const json_t *table)
     return nl_str_is_nocase(text_of(member_of(table, "Parameters"), "table_type"), "iceberg");
 }
 
-static nl_status delete_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, bool *was_dropped)
+static void pause_before(int tries)
 {
-    glue_request request;
-    nl_glue_answer answer;
-    *was_dropped = false;
-    request_begin(self, &request);
-    write_text(&request.out, "DatabaseName", database);
-    write_text(&request.out, "Name", name);
-    NL_TRY(request_send(self, &request, "DeleteTable", false, arena, &answer)); /* once more does no harm */
-    if (is_missing(&answer)) return NULL;
-    NL_TRY(nl_glue_failure(&answer, "DeleteTable", false));
-    *was_dropped = true;
-    return NULL;
+    const struct timespec wait = {.tv_nsec = UNKNOWN_WAIT_MS * 1000000l << tries};
+    nanosleep(&wait, NULL);
+}
+
+/* What became of a DeleteTable. GONE: nobody knows by whom, since an answer was lost and the entry is not there any more. */
+typedef enum deletion { NOT_THERE, DELETED, GONE } deletion;
+
+/* A second time does no harm. */
+static nl_status delete_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, deletion *result)
+{
+    for (int tries = 1;; tries++) {
+        glue_request request;
+        nl_glue_answer answer = {0};
+        request_begin(self, &request);
+        write_text(&request.out, "DatabaseName", database);
+        write_text(&request.out, "Name", name);
+        nl_status status = request_send(self, &request, "DeleteTable", true, arena, &answer);
+        if (!status) {
+            *result = !is_missing(&answer) ? DELETED : tries > 1 ? GONE : NOT_THERE;
+            if (is_missing(&answer)) return NULL;
+            status = nl_glue_failure(&answer, "DeleteTable", true);
+        }
+        if (!status || nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE || tries == UNKNOWN_TRIES_MAX) return status;
+        nl_error_free(status);
+        pause_before(tries);
+    }
 }
 
 /* ---- the pointer of a table ------------------------------------------------------------------------------------ */
@@ -282,8 +297,7 @@ static nl_status swap_entry(glue_pointer *self, nl_str expected, nl_str next, co
         if (!doubt) doubt = status;
         else nl_error_free(status);
         if (tries == UNKNOWN_TRIES_MAX) return doubt;
-        const struct timespec wait = {.tv_nsec = UNKNOWN_WAIT_MS * 1000000l << tries};
-        nanosleep(&wait, NULL);
+        pause_before(tries);
     }
 }
 
@@ -658,9 +672,13 @@ static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifi
     const nl_str database = identifier->namespace_parts[0];
     NL_TRY(get_table(self, database, identifier->name, arena, &entry));
     if (!entry || !is_iceberg(entry)) return NULL;
+    deletion result = NOT_THERE;
     nl_status status = is_purge ? load_to_purge(self, identifier, &table) : NULL;
-    if (!status) status = delete_table(self, database, identifier->name, arena, was_dropped);
-    if (!status && table && *was_dropped) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
+    if (!status) status = delete_table(self, database, identifier->name, arena, &result);
+    *was_dropped = !status && result != NOT_THERE;
+    if (!status && table && result == DELETED) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
+    if (!status && table && result == GONE) /* another may have renamed it: the files may be that one's now */
+        nl_log(NL_LOG_WARN, "the answer to a DeleteTable was lost: the files of the dropped table %.*s stay", NL_STR_ARG(table->name));
     nl_iceberg_table_release(table);
     return status;
 }
@@ -696,11 +714,47 @@ static nl_status copy_entry(const glue_catalog *self, const json_t *entry, const
     return nl_glue_failure(&answer, "CreateTable", true);
 }
 
+/* *is_there: the new name names the metadata that `entry` does. */
+static nl_status check_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, bool *is_there)
+{
+    const json_t *copy;
+    NL_TRY(get_table(self, to->namespace_parts[0], to->name, arena, &copy));
+    const nl_str wanted = text_of(member_of(entry, "Parameters"), "metadata_location");
+    *is_there = copy && wanted.length > 0 && nl_str_equal(text_of(member_of(copy, "Parameters"), "metadata_location"), wanted);
+    return NULL;
+}
+
+/* The entry under its new name; when the answer is lost, Glue is asked. */
+static nl_status make_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
+{
+    bool is_there = false;
+    nl_status status = copy_entry(self, entry, to, arena);
+    if (!status || nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) return status;
+    nl_error *hidden = check_copy(self, entry, to, arena, &is_there);
+    nl_error_free(hidden);
+    if (!is_there) return nl_note_if(status, NL_HERE, "nothing was deleted: the table has its old name, and may have the new one too");
+    nl_error_free(status);
+    return NULL;
+}
+
+/* The old entry could not be deleted. The new one goes, unless somebody has committed to it. `status` is taken. */
+static nl_status undo_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, nl_status status)
+{
+    bool is_unchanged = false;
+    deletion result;
+    if (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE)
+        return nl_note_if(status, NL_HERE, "the table has both names: drop the old one without PURGE when Glue answers again");
+    nl_error *second = check_copy(self, entry, to, arena, &is_unchanged);
+    if (!second && is_unchanged) second = delete_table(self, to->namespace_parts[0], to->name, arena, &result);
+    return nl_first_error(nl_note_if(status, NL_HERE, "renaming to " NL_STR_FMT, NL_STR_ARG(to->name)), second);
+}
+
 /* Glue cannot rename: the entry is made anew, then the old one goes; should that fail, the new one goes. */
 static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
 {
     const json_t *entry = NULL;
-    bool is_there, was_dropped;
+    bool is_there;
+    deletion result;
     if (!is_valid_identifier(self, from)) return table_not_found(self, from, arena);
     const nl_str from_text = nl_identifier_text(arena, from), to_text = nl_identifier_text(arena, to), scope = scope_text(arena, to->namespace_parts, to->namespace_count);
     if (!is_valid_identifier(self, to)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid table identifier: " NL_STR_FMT, NL_STR_ARG(to_text));
@@ -710,12 +764,10 @@ static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const 
                              NL_STR_ARG(to_text), NL_STR_ARG(scope));
     NL_TRY(get_table(self, from->namespace_parts[0], from->name, arena, &entry));
     if (!entry || !is_iceberg(entry)) return table_not_found(self, from, arena);
-    NL_TRY(copy_entry(self, entry, to, arena));
-    nl_status status = delete_table(self, from->namespace_parts[0], from->name, arena, &was_dropped);
-    if (!status) return NULL; /* gone: by us, by a try of ours whose answer was lost, or by another; the new entry keeps the table */
-    if (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) return status; /* both stay */
-    nl_error *second = delete_table(self, to->namespace_parts[0], to->name, arena, &was_dropped);
-    return nl_first_error(nl_note_if(status, NL_HERE, "renaming " NL_STR_FMT " to " NL_STR_FMT, NL_STR_ARG(from_text), NL_STR_ARG(to_text)), second);
+    NL_TRY(make_copy(self, entry, to, arena));
+    nl_status status = delete_table(self, from->namespace_parts[0], from->name, arena, &result);
+    /* Gone: by us, by a try of ours whose answer was lost, or by another; the new entry keeps the table. */
+    return status ? undo_copy(self, entry, to, arena, status) : NULL;
 }
 
 static nl_status glue_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)

@@ -17,6 +17,8 @@ typedef struct fake_glue {
     uint32_t version;
     mode changing;       /* what happens to CreateTable and UpdateTable, `left` times */
     uint32_t left;
+    mode deleting;       /* the same of DeleteTable */
+    uint32_t deletes_left, delete_count;
     uint32_t page_size;
     json_t *last_update; /* the last UpdateTable or CreateTable */
     uint32_t unsigned_count;
@@ -80,6 +82,20 @@ static void change_table(fake_glue *self, const json_t *request, bool is_new, te
     answer_json(answer, json_object());
 }
 
+static void delete_table(fake_glue *self, const char *name, test_answer *answer)
+{
+    const mode now = self->deletes_left > 0 ? self->deleting : WORKS;
+    if (self->deletes_left > 0) self->deletes_left--;
+    self->delete_count++;
+    if (now == FAILS_BEFORE) return refuse(answer, 500, "InternalServiceException");
+    if (now == DENIES) return refuse(answer, 400, "AccessDeniedException");
+    const bool was_there = json_object_del(self->tables, name) == 0;
+    if (now == FAILS_AFTER) return refuse(answer, 503, "ServiceUnavailable");
+    if (now == DROPS_AFTER) answer->then = TEST_RESET;
+    else if (was_there) test_answer_text(answer, 200, "", "");
+    else refuse(answer, 400, "EntityNotFoundException");
+}
+
 static void list_tables(fake_glue *self, const json_t *request, test_answer *answer)
 {
     const char *token = json_string_value(json_object_get(request, "NextToken"));
@@ -115,8 +131,7 @@ static void serve(void *argument, const test_request *request, test_answer *answ
         if (table) answer_json(answer, json_pack("{s:O}", "Table", table));
         else refuse(answer, 400, "EntityNotFoundException");
     } else if (strcmp(operation, "AWSGlue.DeleteTable") == 0) {
-        if (table && json_object_del(self->tables, name) == 0) test_answer_text(answer, 200, "", "");
-        else refuse(answer, 400, "EntityNotFoundException");
+        delete_table(self, name, answer);
     } else if (strcmp(operation, "AWSGlue.GetDatabase") == 0) {
         if (strcmp(name, "db") == 0) answer_json(answer, json_pack("{s:{s:s}}", "Database", "Name", "db"));
         else refuse(answer, 400, "EntityNotFoundException");
@@ -348,6 +363,75 @@ static void test_a_failure_that_may_have_been_a_commit_removes_nothing(void **st
     nl_iceberg_table_release(table);
 }
 
+static const nl_identifier renamed = {.namespace_parts = db, .namespace_count = 1, .name = NL_STR_INIT("u")};
+
+/* Glue cannot rename: an entry is made and the other deleted. Whatever answer is lost, the table keeps at least one of its
+ * names and all of its files, and two names only when the error says so. */
+static void test_a_rename_without_answers_loses_nothing(void **state)
+{
+    fake_glue *self = *state;
+    static const struct {
+        mode changing;
+        uint32_t left;
+        mode deleting;
+        uint32_t deletes_left;
+        bool is_done, has_old, has_new, is_unknown;
+    } rows[] = {
+        {WORKS, 0, WORKS, 0, true, false, true, false},
+        {FAILS_AFTER, 1, WORKS, 0, true, false, true, false},
+        {DROPS_AFTER, 1, WORKS, 0, true, false, true, false},
+        {FAILS_BEFORE, 1, WORKS, 0, false, true, false, true},
+        {DENIES, 1, WORKS, 0, false, true, false, false},
+        {WORKS, 0, FAILS_BEFORE, 1, true, false, true, false},
+        {WORKS, 0, FAILS_AFTER, 1, true, false, true, false},
+        {WORKS, 0, DROPS_AFTER, 1, true, false, true, false},
+        {WORKS, 0, FAILS_BEFORE, 99, false, true, true, true},
+        {WORKS, 0, DENIES, 1, false, true, false, false}, /* surely not deleted: the new name goes */
+        {WORKS, 0, DENIES, 9, false, true, true, false},
+    };
+    for (size_t i = 0; i < NL_COUNT(rows); i++) {
+        nl_iceberg_table *table = NULL;
+        assert_ok(create(&table));
+        nl_iceberg_table_release(table);
+        const uint32_t file_count = metadata_files();
+        self->changing = rows[i].changing, self->left = rows[i].left, self->deleting = rows[i].deleting, self->deletes_left = rows[i].deletes_left;
+        nl_status status = nl_catalog_rename_table(catalog, &identifier, &renamed);
+        const bool has_old = json_object_get(self->tables, "t"), has_new = json_object_get(self->tables, "u");
+        const bool is_unknown = status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE;
+        if (!status != rows[i].is_done || has_old != rows[i].has_old || has_new != rows[i].has_new || is_unknown != rows[i].is_unknown)
+            fail_msg("row %zu: old %d, new %d: %s", i, has_old, has_new, status ? nl_error_message(status) : "done");
+        nl_error_free(status);
+        assert_int_equal(metadata_files(), file_count);
+        json_object_clear(self->tables);
+        self->left = self->deletes_left = 0;
+    }
+}
+
+/* A DROP … PURGE whose answer is lost: the entry is gone, but who knows by whom; another may have given it another name. */
+static void test_files_are_purged_only_after_a_deletion_that_was_answered(void **state)
+{
+    fake_glue *self = *state;
+    static const struct {
+        mode deleting;
+        uint32_t deletes_left;
+        bool is_done, has_files;
+    } rows[] = {{WORKS, 0, true, false}, {FAILS_BEFORE, 2, true, false}, {FAILS_AFTER, 1, true, true}, {DROPS_AFTER, 1, true, true}, {FAILS_BEFORE, 99, false, true}, {DENIES, 1, false, true}};
+    for (size_t i = 0; i < NL_COUNT(rows); i++) {
+        nl_iceberg_table *table = NULL;
+        bool was_dropped = false;
+        assert_ok(create(&table));
+        nl_iceberg_table_release(table);
+        const uint32_t file_count = metadata_files();
+        self->deleting = rows[i].deleting, self->deletes_left = rows[i].deletes_left;
+        nl_status status = nl_catalog_drop_table(catalog, &identifier, true, &was_dropped);
+        if (!status != rows[i].is_done || was_dropped != rows[i].is_done || metadata_files() != file_count - !rows[i].has_files)
+            fail_msg("row %zu: %u files: %s", i, metadata_files(), status ? nl_error_message(status) : "done");
+        nl_error_free(status);
+        json_object_clear(self->tables);
+        self->deletes_left = 0;
+    }
+}
+
 static void test_refusals_are_errors_with_glues_words(void **state)
 {
     fake_glue *self = *state;
@@ -445,6 +529,8 @@ int main(void)
         TEST(test_a_commit_without_an_answer_is_looked_up),
         TEST(test_a_failure_that_passes_is_no_failure),
         TEST(test_a_failure_that_may_have_been_a_commit_removes_nothing),
+        TEST(test_a_rename_without_answers_loses_nothing),
+        TEST(test_files_are_purged_only_after_a_deletion_that_was_answered),
         TEST(test_refusals_are_errors_with_glues_words),
         TEST(test_lists_go_over_all_pages),
         TEST(test_names_are_checked),

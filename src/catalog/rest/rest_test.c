@@ -14,7 +14,10 @@ typedef struct fake {
     const char *config;         /* answer of /v1/config */
     const nl_table_metadata *metadata;
     uint32_t version;
-    const char *fates;          /* of commits, in turn: 'k' good, 'l' applied but the connection breaks, 'd' broken before, '5' 500 before, 'a' 500 after, 'c' 409 */
+    const char *fates;          /* of commits, in turn: 'k' good, 'l' applied but the connection breaks, 'd' broken before, '5' 500 before, 'a' 500 after, 'c' 409, 't' 429,
+                                   'h' 'e' 'j' applied and answered 200 with a page, with nothing, with other JSON, 'x' with half of it, 'H' a page and not applied,
+                                   'L' 500 now, and applied when the next request comes */
+    const nl_table_metadata *late; /* of 'L' */
     uint32_t commit_count, get_count, unchanged_count, token_count;
     bool has_etags;
     int refuse;                 /* the next so many requests with a token get 401 */
@@ -99,9 +102,18 @@ static void answer_commit(fake *self, const test_request *request, test_answer *
 {
     const char fate = *self->fates ? *self->fates++ : 'k';
     self->commit_count++;
-    if (fate == 'd' || fate == '5') {
+    if (self->late) {
+        nl_table_metadata_release(self->metadata);
+        self->metadata = self->late;
+        self->late = NULL;
+        self->version++;
+    }
+    if (strchr("d5tHL", fate)) {
         if (fate == 'd') answer->then = TEST_RESET;
+        else if (fate == 't') test_answer_text(answer, 429, "", "slowly, please");
+        else if (fate == 'H') test_answer_text(answer, 200, "Content-Type: text/html\r\n", "<html>please log in</html>");
         else test_answer_text(answer, 500, "", "{\"error\":{\"message\":\"before\",\"type\":\"E\",\"code\":500}}");
+        if (fate == 'L') self->late = apply(self, request);
         return;
     }
     const nl_table_metadata *next = fate == 'c' ? NULL : apply(self, request);
@@ -113,7 +125,14 @@ static void answer_commit(fake *self, const test_request *request, test_answer *
     self->metadata = next;
     self->version++;
     if (fate == 'l') answer->then = TEST_RESET;
-    else if (fate == 'a') test_answer_text(answer, 500, "", "{\"error\":{\"message\":\"after\",\"type\":\"E\",\"code\":500}}");
+    else if (fate == 'h') test_answer_text(answer, 200, "", "<html>done</html>");
+    else if (fate == 'e') test_answer_text(answer, 204, "", "");
+    else if (fate == 'j') test_answer_text(answer, 200, "", "{\"metadata-location\":\"/w\",\"metadata\":{\"format-version\":2}}");
+    else if (fate == 'x') {
+        answer_table(self, answer);
+        answer->length /= 2;
+        answer->then = TEST_CLOSE;
+    } else if (fate == 'a') test_answer_text(answer, 500, "", "{\"error\":{\"message\":\"after\",\"type\":\"E\",\"code\":500}}");
     else answer_table(self, answer);
 }
 
@@ -323,6 +342,12 @@ static void test_a_commit_whose_answer_is_lost_takes_effect_once(void **state)
         {"k", true, NL_CONDITION_COUNT, 1},   {"l", true, NL_CONDITION_COUNT, 1},  {"d", true, NL_CONDITION_COUNT, 2},  {"5", true, NL_CONDITION_COUNT, 2},
         {"a", true, NL_CONDITION_COUNT, 1},   {"dl", true, NL_CONDITION_COUNT, 2}, {"55a", true, NL_CONDITION_COUNT, 3}, {"c", false, NL_COND_NILAS_COMMIT_FAILED, 1},
         {"5c", false, NL_COND_NILAS_COMMIT_FAILED, 2}, {"5555555555", false, NL_COND_NILAS_COMMIT_STATE_UNKNOWN, 5},
+        /* A good answer that cannot be read: the commit may stand. */
+        {"h", true, NL_CONDITION_COUNT, 1},   {"e", true, NL_CONDITION_COUNT, 1},  {"j", true, NL_CONDITION_COUNT, 1},  {"x", true, NL_CONDITION_COUNT, 1},
+        {"H", true, NL_CONDITION_COUNT, 2},   {"HHHHHHHHHH", false, NL_COND_NILAS_COMMIT_STATE_UNKNOWN, 5},
+        /* 429 says that this try was not done, and nothing of the one before. */
+        {"t", false, NL_COND_NILAS_COMMIT_FAILED, 1}, {"5tk", true, NL_CONDITION_COUNT, 3}, {"5tttttttttt", false, NL_COND_NILAS_COMMIT_STATE_UNKNOWN, 5},
+        {"Lk", true, NL_CONDITION_COUNT, 2},  {"Lc", true, NL_CONDITION_COUNT, 2}, {"Lt", true, NL_CONDITION_COUNT, 2},
     };
     nl_arena *arena = nl_arena_new(NULL);
     for (uint32_t i = 0; i < NL_COUNT(rows); i++) {

@@ -165,6 +165,15 @@ static nl_status settle(commit *c, nl_status unknown, const nl_table_metadata **
     return unknown;
 }
 
+/* Whatever the last try met: what counts is that nobody knows. Taken. */
+static nl_status say_unknown(nl_status status)
+{
+    if (!status || nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE || nl_error_condition(status) == NL_COND_NILAS_COMMIT_STATE_UNKNOWN) return status;
+    nl_status unknown = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: %s", nl_error_message(status));
+    nl_error_free(status);
+    return unknown;
+}
+
 static nl_status read_policy(commit *c, const nl_table_metadata *updated)
 {
     NL_TRY(nl_table_property_int(updated, "commit.status-check.num-retries", 3, &c->tries_max));
@@ -188,7 +197,7 @@ static nl_status swap_in(commit *c, const nl_table_metadata *base, nl_builder *b
     nl_status status = try_once(c, committed);
     const bool may_come = status && nl_error_kind_of(status) == NL_KIND_RETRY && nl_error_condition(status) != NL_COND_NILAS_COMMIT_FAILED;
     if (may_come) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE); /* 5xx for a creation; no connection: worth another try */
-    if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = settle(c, status, committed);
+    if (status && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) status = say_unknown(settle(c, status, committed));
     nl_remote_cache_drop(self->catalog->cache, c->request.path);
     if (!status && base) {
         status = check_refs_kept(c, *committed);
@@ -197,11 +206,6 @@ static nl_status swap_in(commit *c, const nl_table_metadata *base, nl_builder *b
             nl_table_metadata_release(*committed);
             *committed = NULL;
         }
-    }
-    if (status && nl_error_condition(status) == NL_COND_NILAS_IO_ERROR && nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE) {
-        nl_status unknown = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether the commit was done: %s", nl_error_message(status));
-        nl_error_free(status);
-        status = unknown;
     }
     return status;
 }

@@ -90,9 +90,13 @@ static void check_unsigned(const nl_request *request, const nl_lakehouse_keys *k
 }
 
 static void check_signature(const nl_request *request, const nl_lakehouse_keys *keys, const nl_sigv4_request *signed_request, const nl_sigv4_claim *claim,
-                            nl_access *access)
+                            const char *signing_name, nl_access *access)
 {
     nl_str canonical = {0};
+    if (signing_name && !nl_str_is(claim->scope.service, signing_name)) {
+        refuse(access, "InvalidSignatureException", nl_arena_f(request->arena, "Credential should be scoped to correct service: '%s'.", signing_name));
+        return;
+    }
     switch (nl_sigv4_verify(signed_request, claim, keys->secret_key, nl_now_micros(), request->arena, &canonical)) {
     case NL_SIGV4_GOOD: access->is_signed = true; return;
     case NL_SIGV4_SKEWED:
@@ -109,7 +113,7 @@ static void check_signature(const nl_request *request, const nl_lakehouse_keys *
     }
 }
 
-void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, nl_access *access)
+void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, const char *signing_name, nl_access *access)
 {
     uint8_t digest[32];
     *access = (nl_access){.is_allowed = true};
@@ -128,11 +132,11 @@ void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, n
     case NL_SIGV4_NONE: check_unsigned(request, keys, access); return;
     case NL_SIGV4_UNKNOWN:
         if (nl_str_starts_nocase(nl_request_header(request, "authorization"), NL_STR("Bearer "))) check_unsigned(request, keys, access);
-        else if (keys->is_strict) refuse(access, "IncompleteSignatureException", nl_str_from(claim.problem));
+        else refuse(access, "IncompleteSignatureException", nl_arena_f(request->arena, "Authorization is not as AWS Signature Version 4 wants it: %s", claim.problem));
         return;
     case NL_SIGV4_HEADER:
     case NL_SIGV4_PRESIGNED:
-        if (nl_str_equal(claim.scope.access_key, keys->access_key)) check_signature(request, keys, &signed_request, &claim, access);
+        if (nl_str_equal(claim.scope.access_key, keys->access_key)) check_signature(request, keys, &signed_request, &claim, signing_name, access);
         else if (keys->is_strict) refuse(access, "UnrecognizedClientException", NL_STR("The security token included in the request is invalid."));
     }
 }

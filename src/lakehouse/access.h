@@ -1,8 +1,8 @@
 /* lakehouse/access.h - who asks: SigV4 signatures and bearer tokens of requests to the catalog services.
  *
  * Without strict mode everybody on this machine may ask; yet a request that names the known key must be signed with its
- * secret: a wrong signature is refused, since it is a client's fault that would show at AWS too. In strict mode only the known
- * key, or a token got for it, is let in. The S3 service has its own rules (chunked bodies) and does not use this.
+ * secret, for the service it is sent to and the date it bears: a wrong signature is refused, since it is a client's fault that
+ * would show at AWS too. The region is the client's choice. In strict mode only the known key, or a token got for it, is let in. The S3 service has its own rules (chunked bodies) and does not use this.
  */
 #pragma once
 
@@ -17,7 +17,8 @@ typedef struct nl_access {
     const char *code;  /* refused: "InvalidSignatureException" …; static */
     nl_str message;
 } nl_access;
-void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, nl_access *access);
+/* signing_name: of the service ("glue"), which the credential's scope must have; NULL: any. */
+void nl_access_check(const nl_request *request, const nl_lakehouse_keys *keys, const char *signing_name, nl_access *access);
 
 /* A bearer token for the known key: its end of life with an HMAC under the secret; no state is kept. */
 nl_str nl_access_token(const nl_lakehouse_keys *keys, int64_t expires_seconds, nl_arena *arena);

@@ -19,12 +19,12 @@ static nl_access check(nl_arena *arena, const nl_lakehouse_keys *keys, const nl_
                                 .header_count = header_count,
                                 .body = {(const uint8_t *)body, strlen(body)},
                                 .arena = arena};
-    nl_access_check(&request, keys, &access);
+    nl_access_check(&request, keys, "s3tables", &access);
     return access;
 }
 
 /* Signed for the body "{}" at the hour that the clock has. */
-static const nl_property *sign(nl_arena *arena, const char *key, const char *secret, uint32_t *count)
+static const nl_property *sign_for(nl_arena *arena, const char *service, const char *key, const char *secret, uint32_t *count)
 {
     static const nl_property host = {NL_STR_INIT("host"), NL_STR_INIT("localhost:8013")};
     uint8_t digest[32];
@@ -36,9 +36,46 @@ static const nl_property *sign(nl_arena *arena, const char *key, const char *sec
                                       .headers = &host,
                                       .header_count = 1,
                                       .payload_hash = nl_hex(arena, digest, sizeof(digest))};
-    const nl_sigv4_scope scope = {.access_key = nl_str_from(key), .region = NL_STR("eu-west-1"), .service = NL_STR("s3tables")};
+    const nl_sigv4_scope scope = {.access_key = nl_str_from(key), .region = NL_STR("eu-west-1"), .service = nl_str_from(service)};
     assert_ok(nl_sigv4_sign(&request, &scope, nl_str_from(secret), (nl_str){0}, nl_now_micros(), arena, &headers, count));
     return headers;
+}
+
+static const nl_property *sign(nl_arena *arena, const char *key, const char *secret, uint32_t *count)
+{
+    return sign_for(arena, "s3tables", key, secret, count);
+}
+
+static void test_a_signature_for_another_service_or_day_is_refused(void **unused)
+{
+    (void)unused;
+    static const char *const services[] = {"s3", "glue", "athena", "execute-api", "S3Tables", "s3tables "};
+    nl_arena *arena = nl_arena_new(NULL);
+    uint32_t count;
+    for (size_t i = 0; i < NL_COUNT(services); i++) {
+        const nl_property *headers = sign_for(arena, services[i], "nilas", "secret", &count);
+        const nl_access access = check(arena, &open_keys, headers, count, "{}");
+        assert_false(access.is_allowed || access.is_signed);
+        assert_string_equal(access.code, "InvalidSignatureException");
+        assert_text(access.message, "Credential should be scoped to correct service: 's3tables'.");
+    }
+    const nl_property *good = sign(arena, "nilas", "secret", &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!nl_str_is_nocase(good[i].key, "authorization")) continue;
+        char *text = NL_UNCONST(good[i].value.data);
+        text[nl_str_find(good[i].value, NL_STR("/20"), 0) + 1] = '3'; /* the scope's day is no longer that of x-amz-date */
+    }
+    nl_access access = check(arena, &open_keys, good, count, "{}");
+    assert_false(access.is_allowed);
+    assert_string_equal(access.code, "IncompleteSignatureException");
+    static const char *const broken[] = {"AWS4-HMAC-SHA256 Credential=nilas", "AWS nilas:abc", "AWS4-ECDSA-P256-SHA256 Credential=nilas/20260101/s3tables/aws4_request"};
+    for (size_t i = 0; i < NL_COUNT(broken); i++) {
+        const nl_property header = {NL_STR("Authorization"), nl_str_from(broken[i])};
+        access = check(arena, &open_keys, &header, 1, "{}");
+        assert_false(access.is_allowed);
+        assert_string_equal(access.code, "IncompleteSignatureException");
+    }
+    nl_arena_free(arena);
 }
 
 static void test_the_known_key_must_sign_rightly(void **unused)
@@ -114,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_known_key_must_sign_rightly),
+        cmocka_unit_test(test_a_signature_for_another_service_or_day_is_refused),
         cmocka_unit_test(test_a_signature_of_twenty_minutes_ago_is_refused),
         cmocka_unit_test(test_tokens_hold_for_their_time_and_key),
         cmocka_unit_test(test_bad_bytes_become_the_replacement_character),

@@ -497,6 +497,24 @@ def test_signatures():
     api.ok("POST", f"/{encoded}/namespaces", body, headers=headers)
 
 
+def test_signatures_are_for_the_service_that_is_asked():
+    """As at AWS: a signature of the known key for s3 opens nothing but s3."""
+    names = ("s3", "s3tables", "glue", "athena", "execute-api")
+    for service, path, right in (("s3tables", "/iceberg/v1/config?warehouse=" + urllib.parse.quote(ARN, safe=""), {"s3tables"}), ("s3tables", "/buckets", {"s3tables"}),
+                                 ("glue", "/", {"glue"}), ("athena", "/", {"athena"}), ("s3", "/", {"s3"}), ("rest", "/v1/config", set(names))):
+        method = "POST" if path == "/" and service != "s3" else "GET"
+        for name in names:
+            headers = signed_headers(method, lake.url(service) + path, b"", service=name)
+            request = urllib.request.Request(lake.url(service) + path, method=method, headers=headers)
+            try:
+                with urllib.request.urlopen(request) as reply:
+                    text = reply.read().decode()
+            except urllib.error.HTTPError as problem:
+                text = problem.read().decode()
+            is_refused = "correct service" in text or "incorrect service" in text
+            equal(is_refused, name not in right, f"{service} {path} signed for {name}: {text[:200]}")
+
+
 def test_strict_mode():
     with Lakehouse("--strict", "--access-key", "me", "--secret-key", "secret", "--no-configure") as strict:
         api = Api(strict.url("rest") + "/v1")

@@ -164,7 +164,7 @@ static nl_status run(nl_athena_call *call)
 {
     static const nl_str prefix = NL_STR_INIT("AmazonAthena.");
     nl_access access;
-    nl_access_check(call->request, &call->athena->keys, &access);
+    nl_access_check(call->request, &call->athena->keys, "athena", &access);
     if (!access.is_allowed) {
         call->error_status = 403;
         return nl_athena_refuse(call, access.code, NL_STR_FMT, NL_STR_ARG(access.message));

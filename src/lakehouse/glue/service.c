@@ -286,7 +286,7 @@ static nl_status run(nl_glue_call *call)
 {
     static const nl_str prefix = NL_STR_INIT("AWSGlue.");
     nl_access access;
-    nl_access_check(call->request, &call->glue->keys, &access);
+    nl_access_check(call->request, &call->glue->keys, "glue", &access);
     if (!access.is_allowed) {
         call->error_status = 403;
         return nl_glue_refuse(call, access.code, NL_STR_FMT, NL_STR_ARG(access.message));

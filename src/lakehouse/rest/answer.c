@@ -396,7 +396,8 @@ static nl_status run(nl_rest_api_call *call)
 {
     const nl_rest_api_route *route;
     bool is_wrong_method;
-    nl_access_check(call->request, &call->rest->options.keys, &call->access);
+    const bool is_bucket = call->rest->options.kind == NL_WAREHOUSE_TABLE_BUCKET; /* a plain catalog is no service of AWS: any name */
+    nl_access_check(call->request, &call->rest->options.keys, is_bucket ? "s3tables" : NULL, &call->access);
     const bool is_token_request = nl_str_ends(call->request->path, NL_STR("/v1/oauth/tokens")); /* where access begins */
     if (!call->access.is_allowed && !is_token_request) {
         const bool is_missing = call->access.code[0] == 'M' || call->access.code[0] == 'N';

@@ -316,7 +316,7 @@ static nl_status find_route(nl_s3tables_call *call)
 
 static nl_status run(nl_s3tables_call *call)
 {
-    nl_access_check(call->request, call->keys, &call->access);
+    nl_access_check(call->request, call->keys, "s3tables", &call->access);
     if (!call->access.is_allowed) return nl_s3tables_refuse(call, 403, call->access.code, NL_STR_FMT, NL_STR_ARG(call->access.message));
     NL_TRY(find_route(call));
     const nl_str text = {(const char *)call->request->body.data, call->request->body.length};

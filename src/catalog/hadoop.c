@@ -105,29 +105,26 @@ static int64_t read_hint(nl_fs *fs, nl_arena *arena, nl_str location)
 }
 
 /* Where the search begins: the hint, or without one that can be read the highest file of the folder. 0: no table. */
-static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t *version)
+static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, int64_t *version)
 {
     *version = read_hint(fs, arena, location);
     if (*version > 0) {
-        nl_file_info file;
-        NL_TRY(find_version(fs, arena, location, *version, &file));
-        if (file.path.length) return NULL;
+        NL_TRY(find_version(fs, arena, location, *version, file));
+        if (file->path.length) return NULL;
     }
     highest_version highest = {0};
     nl_error *error = nl_fs_list(fs, nl_arena_f(arena, NL_STR_FMT "/metadata", NL_STR_ARG(location)), false, note_version, &highest);
     if (error && !is_missing(error)) return error;
     nl_error_free(error);
     *version = highest.version;
-    return NULL;
+    return *version > 0 ? find_version(fs, arena, location, *version, file) : NULL;
 }
 
 /* The newest metadata file; file->path is empty when there is no table. */
 static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, int64_t *version)
 {
     *file = (nl_file_info){0};
-    NL_TRY(first_version(fs, arena, location, version));
-    if (*version == 0) return NULL;
-    NL_TRY(find_version(fs, arena, location, *version, file));
+    NL_TRY(first_version(fs, arena, location, file, version));
     for (nl_file_info next = *file; next.path.length;) {
         NL_TRY(find_version(fs, arena, location, *version + 1, &next));
         if (next.path.length) {

@@ -126,13 +126,60 @@ typedef struct lookup {
     nl_str metadata_name; /* empty: the table itself */
 } lookup;
 
+/* A statement sees one state of a table however often it names it, and asks the catalog once. */
+typedef struct nl_opened_table {
+    struct nl_opened_table *next;
+    const nl_catalog *catalog;
+    nl_identifier identifier;
+    nl_iceberg_table *table; /* counted: released with the command's arena */
+} nl_opened_table;
+
+static bool is_same_identifier(const nl_identifier *a, const nl_identifier *b)
+{
+    if (a->namespace_count != b->namespace_count || !nl_str_equal(a->name, b->name)) return false;
+    for (uint32_t i = 0; i < a->namespace_count; i++)
+        if (!nl_str_equal(a->namespace_parts[i], b->namespace_parts[i])) return false;
+    return true;
+}
+
+static void release_opened(void *table)
+{
+    nl_iceberg_table_release(table);
+}
+
+static void remember_opened(nl_command *command, const nl_session_name *name, nl_iceberg_table *table)
+{
+    nl_opened_table *opened = NL_NEW(command->arena, nl_opened_table);
+    nl_str *parts = NL_NEW_ARRAY(command->arena, nl_str, name->identifier.namespace_count + 1);
+    for (uint32_t i = 0; i < name->identifier.namespace_count; i++)
+        parts[i] = nl_arena_str(command->arena, name->identifier.namespace_parts[i]);
+    *opened = (nl_opened_table){.next = command->opened, .catalog = name->catalog, .identifier = name->identifier, .table = nl_iceberg_table_retain(table)};
+    opened->identifier.namespace_parts = parts;
+    opened->identifier.name = nl_arena_str(command->arena, name->identifier.name);
+    command->opened = opened;
+    nl_arena_on_free(command->arena, release_opened, table);
+}
+
+/* *table stays NULL when there is none; else counted. */
+static nl_status open_table(nl_command *command, const nl_session_name *name, nl_iceberg_table **table)
+{
+    for (const nl_opened_table *opened = command->opened; opened; opened = opened->next) {
+        if (opened->catalog != name->catalog || !is_same_identifier(&opened->identifier, &name->identifier)) continue;
+        *table = nl_iceberg_table_retain(opened->table);
+        return NULL;
+    }
+    nl_error *error = nl_catalog_load_table(name->catalog, &name->identifier, table);
+    if (error && nl_error_condition(error) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return error;
+    nl_error_free(error);
+    if (*table) remember_opened(command, name, *table);
+    return NULL;
+}
+
 static nl_status open_lookup(nl_command *command, const lookup *what, const nl_time_travel *travel, nl_resolved_relation *found, bool *is_found)
 {
     nl_iceberg_table *table = NULL;
     *is_found = false;
-    nl_error *error = nl_catalog_load_table(what->name.catalog, &what->name.identifier, &table);
-    if (error && nl_error_condition(error) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return error;
-    nl_error_free(error);
+    NL_TRY(open_table(command, &what->name, &table));
     if (!table) return NULL;
     nl_iceberg_read read = what->read;
     const nl_table *source = NULL;

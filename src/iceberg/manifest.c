@@ -2,6 +2,7 @@
 #include "iceberg/manifest_internal.h"
 
 #include "base/hash.h"
+#include "iceberg/list_cache.h"
 
 #include <stdlib.h>
 
@@ -200,6 +201,7 @@ typedef struct cache_entry {
 struct nl_manifest_cache {
     nl_mutex mutex; /* guards all below */
     nl_memory *memory; /* counted */
+    nl_list_cache *lists; /* owned; or NULL */
     size_t limit_bytes;
     size_t used_bytes;
     cache_entry *newest;
@@ -214,6 +216,7 @@ nl_manifest_cache *nl_manifest_cache_new(nl_memory *memory, size_t limit_bytes)
     nl_mutex_init(&cache->mutex);
     cache->memory = nl_memory_new(memory, "manifest cache", limit_bytes);
     cache->limit_bytes = limit_bytes;
+    cache->lists = nl_list_cache_new(memory, limit_bytes / 8);
     return cache;
 }
 
@@ -261,9 +264,15 @@ void nl_manifest_cache_free(nl_manifest_cache *cache)
     if (!cache) return;
     for (size_t i = 0; i < BUCKET_COUNT; i++)
         free_chain(cache->buckets[i]);
+    nl_list_cache_free(cache->lists);
     nl_mutex_fini(&cache->mutex);
     nl_memory_release(cache->memory);
     free(cache);
+}
+
+nl_status nl_manifest_cache_list(nl_manifest_cache *cache, nl_fs *fs, const nl_snapshot *snapshot, nl_memory *memory, const nl_manifest_list **list)
+{
+    return nl_list_cache_read(cache ? cache->lists : NULL, fs, snapshot, memory, list);
 }
 
 static cache_entry *find_cached(const nl_manifest_cache *cache, const nl_manifest_file *listed, uint64_t key)

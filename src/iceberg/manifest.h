@@ -159,6 +159,13 @@ NL_MUST_USE nl_status nl_manifest_list_read(nl_fs *fs, nl_str path, nl_memory *m
 NL_MUST_USE nl_status nl_snapshot_manifests(nl_fs *fs, const nl_snapshot *snapshot, nl_memory *memory, nl_arena *arena,
                                             const nl_manifest_file **files, uint32_t *file_count);
 
+/* A snapshot's manifests as something that outlives whoever read them. Counted. */
+typedef struct nl_manifest_list {
+    const nl_manifest_file *files;
+    uint32_t file_count;
+} nl_manifest_list;
+void nl_manifest_list_release(const nl_manifest_list *list); /* NULL is fine */
+
 /* Manifests by path, least recently used out first; manifests are immutable, so nothing ever grows stale. Counted
  * limit in bytes. Threads: may be shared; two that miss the same path at once may both read it. */
 typedef struct nl_manifest_cache nl_manifest_cache;
@@ -167,6 +174,10 @@ void nl_manifest_cache_free(nl_manifest_cache *cache);
 /* cache NULL: just reads. *manifest is counted. */
 NL_MUST_USE nl_status nl_manifest_cache_read(nl_manifest_cache *cache, nl_fs *fs, const nl_manifest_file *listed, nl_memory *memory,
                                              const nl_manifest **manifest);
+
+/* The same for the snapshot's list: planning asks for it once for each thing it wants to know. *list is counted. */
+NL_MUST_USE nl_status nl_manifest_cache_list(nl_manifest_cache *cache, nl_fs *fs, const nl_snapshot *snapshot, nl_memory *memory,
+                                             const nl_manifest_list **list);
 
 /* Writing: records, field ids and file metadata exactly as Iceberg's Java library lays them out. */
 typedef struct nl_manifest_writer nl_manifest_writer;

@@ -3,6 +3,8 @@
 #include "iceberg/avro_slots.h"
 #include "iceberg/manifest_internal.h"
 
+#define START_BYTES ((size_t)256 << 10) /* most lists are read whole by the request that opens them */
+
 static const nl_slot_name list_names[] = {{"manifest_path", 500},
                                           {"manifest_length", 501},
                                           {"partition_spec_id", 502},
@@ -179,7 +181,7 @@ nl_status nl_manifest_list_read(nl_fs *fs, nl_str path, nl_memory *memory, nl_ar
     nl_file *file = NULL;
     nl_avro_file *avro = NULL;
     nl_status status;
-    NL_GO(nl_fs_open(fs, path, &file));
+    NL_GO(nl_fs_open_start(fs, path, START_BYTES, &file));
     nl_file_prefetch(file, &(nl_range){.offset = 0, .length = nl_file_size(file)}, 1); /* all of it is going to be read */
     NL_GO(nl_avro_file_open(file, memory, &avro));
     NL_GO(read_list(avro, arena, files, file_count));

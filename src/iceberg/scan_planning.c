@@ -12,6 +12,7 @@
 typedef struct plan_object { /* nl_scan_plan and what keeps it alive */
     nl_scan_plan plan;
     nl_arena *arena;
+    const nl_manifest_list *list;  /* counted; NULL: no snapshot */
     const nl_manifest **manifests; /* counted; NULL where not read */
     uint32_t manifest_count;
     atomic_uint references;
@@ -53,6 +54,7 @@ void nl_scan_plan_release(nl_scan_plan *plan)
     plan_object *object = object_of(plan);
     for (uint32_t i = 0; i < object->manifest_count; i++)
         nl_manifest_release(object->manifests[i]);
+    nl_manifest_list_release(object->list);
     nl_arena_free(object->arena);
     free(object);
 }
@@ -229,7 +231,9 @@ static nl_status plan_scan(planner *self)
     const nl_scan_planning *input = self->input;
     if (!input->snapshot) return NULL;
     /* The list lives as long as the plan: manifests inherit from it while they are read, and errors name its paths. */
-    NL_TRY(nl_snapshot_manifests(input->fs, input->snapshot, input->memory, self->object->arena, &self->files, &self->file_count));
+    NL_TRY(nl_manifest_cache_list(input->cache, input->fs, input->snapshot, input->memory, &self->object->list));
+    self->files = self->object->list->files;
+    self->file_count = self->object->list->file_count;
     NL_TRY(project_all(self));
     if (input->after_snapshot_id > 0) collect_appended(self);
     self->object->manifests = NL_NEW_ARRAY(self->object->arena, const nl_manifest *, self->file_count);

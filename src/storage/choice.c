@@ -80,6 +80,13 @@ static nl_status choice_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes
     return nl_fs_open_sized(fs, path, size_bytes, file);
 }
 
+static nl_status choice_open_start(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file)
+{
+    nl_fs *fs = NULL;
+    NL_TRY(below_of(self, path, &fs));
+    return nl_fs_open_start(fs, path, start_bytes, file);
+}
+
 static nl_status choice_read_all(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content)
 {
     nl_fs *fs = NULL;
@@ -190,6 +197,7 @@ static const nl_fs_ops choice_ops = {
     .scheme = "any",
     .open = choice_open,
     .open_sized = choice_open_sized,
+    .open_start = choice_open_start,
     .read_all = choice_read_all,
     .create = choice_create,
     .create_if_absent = choice_create_if_absent,

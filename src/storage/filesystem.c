@@ -54,6 +54,13 @@ nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file 
     return fs->ops->open_sized(fs, path, size_bytes, file);
 }
 
+nl_status nl_fs_open_start(nl_fs *fs, nl_str path, size_t start_bytes, nl_file **file)
+{
+    if (fs->ops->open_start == NULL || start_bytes == 0) return nl_fs_open(fs, path, file);
+    NL_TRY(check_path(path));
+    return fs->ops->open_start(fs, path, start_bytes, file);
+}
+
 uint64_t nl_file_size(const nl_file *file)
 {
     return file->size_bytes;
@@ -96,6 +103,11 @@ nl_status nl_file_read_ranges(nl_file *file, const nl_range *ranges, uint32_t ra
 void nl_file_prefetch(nl_file *file, const nl_range *ranges, uint32_t range_count)
 {
     if (file->ops->prefetch != NULL) file->ops->prefetch(file, ranges, range_count);
+}
+
+void nl_file_stream(nl_file *file, uint64_t offset, uint64_t end)
+{
+    if (file->ops->stream != NULL && offset < end && end <= file->size_bytes) file->ops->stream(file, offset, end);
 }
 
 nl_status nl_fs_read_all(nl_fs *fs, nl_str path, size_t length_max, nl_buffer **content)

@@ -22,6 +22,9 @@ NL_MUST_USE nl_status nl_fs_open(nl_fs *fs, nl_str path, nl_file **file);
 /* The same when metadata says how large the object is: object stores then ask nothing, and the first read tells that it is
  * missing or of another size. Others open it as ever. */
 NL_MUST_USE nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file **file);
+/* The same for whoever begins to read at once: object stores fetch up to start_bytes of the object's beginning with the
+ * request that opens it. Others open it as ever. */
+NL_MUST_USE nl_status nl_fs_open_start(nl_fs *fs, nl_str path, size_t start_bytes, nl_file **file);
 uint64_t nl_file_size(const nl_file *file); /* bytes; known from opening */
 nl_str nl_file_path(const nl_file *file);   /* as given to open; borrowed */
 /* Reads exactly `length` bytes at byte `offset` into `into`. A shorter object is an error, never a short read. */
@@ -37,6 +40,9 @@ typedef struct nl_range {
 NL_MUST_USE nl_status nl_file_read_ranges(nl_file *file, const nl_range *ranges, uint32_t range_count, nl_memory *memory, nl_buffer **buffers);
 /* A hint that these ranges will be read soon; never fails, may do nothing. */
 void nl_file_prefetch(nl_file *file, const nl_range *ranges, uint32_t range_count);
+/* A hint that bytes from `offset` are read next, and those up to `end` soon after, a piece at a time, perhaps by other
+ * threads: far storage fetches them in large pieces, of which some are on their way. Never fails, may do nothing. */
+void nl_file_stream(nl_file *file, uint64_t offset, uint64_t end);
 /* The whole object; for metadata. Fails above `length_max`. */
 NL_MUST_USE nl_status nl_fs_read_all(nl_fs *fs, nl_str path, size_t length_max, nl_buffer **content);
 

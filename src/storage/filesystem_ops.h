@@ -10,6 +10,7 @@ typedef struct nl_fs_ops {
     const char *scheme; /* "file", "s3", "memory", "fault"; static */
     nl_status (*open)(nl_fs *self, nl_str path, nl_file **file);
     nl_status (*open_sized)(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file); /* NULL: open */
+    nl_status (*open_start)(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file); /* NULL: open */
     nl_status (*read_all)(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content); /* NULL: open and read */
     nl_status (*create)(nl_fs *self, nl_str path, nl_output **output);
     nl_status (*create_if_absent)(nl_fs *self, nl_str path, nl_bytes content);
@@ -33,6 +34,7 @@ typedef struct nl_file_ops {
     nl_status (*read)(nl_file *self, uint64_t offset, size_t length, uint8_t *into);
     nl_status (*read_ranges)(nl_file *self, const nl_range *ranges, uint32_t range_count, nl_memory *memory, nl_buffer **buffers); /* NULL: coalesced reads */
     void (*prefetch)(nl_file *self, const nl_range *ranges, uint32_t range_count); /* NULL: nothing */
+    void (*stream)(nl_file *self, uint64_t offset, uint64_t end); /* NULL: nothing */
     void (*close)(nl_file *self);
 } nl_file_ops;
 

@@ -109,6 +109,7 @@ static const nl_fs_ops s3_ops = {
     .scheme = "s3",
     .open = nl_s3_open,
     .open_sized = nl_s3_open_sized,
+    .open_start = nl_s3_open_start,
     .read_all = nl_s3_read_all,
     .create = nl_s3_create,
     .create_if_absent = nl_s3_create_if_absent,

@@ -8,6 +8,7 @@
 #include "storage/s3.h"
 
 #define NL_S3_PIECE_BYTES    (8u << 20)  /* of one GET: larger reads go over several connections at once */
+#define NL_S3_STREAM_BYTES   (2u << 20)  /* of one GET of what is read in order: one is read, the next is on its way */
 #define NL_S3_PART_BYTES_MIN (5u << 20)  /* S3 takes no smaller parts but the last                       */
 #define NL_S3_PARTS_MAX      10000u
 #define NL_S3_AHEAD_BYTES    (64u << 20) /* fetched ahead for one file                                   */
@@ -110,6 +111,7 @@ NL_MUST_USE nl_status nl_s3_check_object(const nl_s3_place *place, nl_str path);
 /* The ops of the other files. */
 NL_MUST_USE nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file);
 NL_MUST_USE nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file);
+NL_MUST_USE nl_status nl_s3_open_start(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file);
 NL_MUST_USE nl_status nl_s3_read_all(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content);
 NL_MUST_USE nl_status nl_s3_create(nl_fs *self, nl_str path, nl_output **output);
 NL_MUST_USE nl_status nl_s3_create_if_absent(nl_fs *self, nl_str path, nl_bytes content);

@@ -22,8 +22,8 @@ typedef struct ahead { /* one request's bytes */
     uint64_t offset, length;
     uint64_t used_bytes;   /* guarded by the file's mutex, as what follows */
     uint32_t users;        /* threads that copy from it or wait for it */
-    enum { FLYING, AWAITED, HERE, LOST } state;
-    nl_s3_call *call;      /* FLYING: nobody's; AWAITED: the waiter's */
+    enum { STARTING, FLYING, AWAITED, HERE, LOST } state;
+    nl_s3_call *call;      /* STARTING: none yet; FLYING: nobody's; AWAITED: the waiter's */
     nl_buffer *bytes;      /* owned */
 } ahead;
 
@@ -271,6 +271,7 @@ static uint64_t next_ahead(s3_file *file, uint64_t offset)
  * asks again by itself. */
 static void await(s3_file *file, ahead *one)
 {
+    while (one->state == STARTING) pthread_cond_wait(&file->changed, &file->mutex);
     if (one->state == FLYING) {
         one->state = AWAITED;
         nl_mutex_unlock(&file->mutex);
@@ -407,38 +408,67 @@ static ahead *evict(s3_file *file, uint64_t more)
     return gone;
 }
 
-static void add_ahead(s3_file *file, uint64_t offset, uint64_t length)
+/* Links a piece in unless somebody was faster. NULL: there is nothing to be done. */
+static ahead *reserve_ahead(s3_file *file, uint64_t offset, uint64_t length)
 {
-    if (!nl_memory_has_room(file->fs->memory, (size_t)length)) return;
     ahead *made = calloc(1, sizeof(*made));
-    piece one = {.offset = offset, .length = (size_t)length};
-    if (!made) return;
-    nl_status status = nl_buffer_new(file->fs->memory, (size_t)length, false, &made->bytes);
-    if (!status) {
-        one.into = made->bytes->data;
-        status = start_piece(file, &one);
-    }
-    if (status) { /* a hint only: the read will tell what is wrong */
-        nl_error_free(status);
-        nl_buffer_release(made->bytes);
-        free(made);
-        return;
-    }
-    made->offset = offset;
-    made->length = length;
-    made->call = one.call;
+    ahead *gone = NULL;
+    if (!made) return NULL;
+    *made = (ahead){.offset = offset, .length = length, .state = STARTING, .users = 1};
     nl_mutex_lock(&file->mutex);
-    ahead *gone = evict(file, length);
-    ahead **last = &file->first;
-    while (*last) last = &(*last)->next;
-    *last = made;
-    file->ahead_bytes += length;
+    const bool is_there = find_ahead(file, offset) != NULL;
+    if (!is_there) {
+        gone = evict(file, length);
+        ahead **last = &file->first;
+        while (*last) last = &(*last)->next;
+        *last = made;
+        file->ahead_bytes += length;
+    }
     nl_mutex_unlock(&file->mutex);
     while (gone) {
         ahead *next = gone->next;
         free_ahead(gone);
         gone = next;
     }
+    if (!is_there) return made;
+    free(made);
+    return NULL;
+}
+
+/* The request is on its way, or could not be sent: a hint only, the read will tell what is wrong. */
+static void settle_ahead(s3_file *file, ahead *made, nl_s3_call *call, nl_buffer *bytes)
+{
+    nl_mutex_lock(&file->mutex);
+    made->call = call;
+    made->bytes = bytes;
+    made->state = call ? FLYING : LOST;
+    made->users--;
+    const bool is_over = !call && made->users == 0;
+    if (is_over) unlink_ahead(file, made);
+    pthread_cond_broadcast(&file->changed);
+    nl_mutex_unlock(&file->mutex);
+    if (is_over) free_ahead(made);
+}
+
+static void add_ahead(s3_file *file, uint64_t offset, uint64_t length)
+{
+    if (!nl_memory_has_room(file->fs->memory, (size_t)length)) return;
+    ahead *made = reserve_ahead(file, offset, length);
+    nl_buffer *bytes = NULL;
+    piece one = {.offset = offset, .length = (size_t)length};
+    if (!made) return;
+    nl_status status = nl_buffer_new(file->fs->memory, (size_t)length, false, &bytes);
+    if (!status) {
+        one.into = bytes->data;
+        status = start_piece(file, &one);
+    }
+    if (status) {
+        nl_error_free(status);
+        nl_buffer_release(bytes);
+        bytes = NULL;
+        one.call = NULL;
+    }
+    settle_ahead(file, made, one.call, bytes);
 }
 
 /* Where what is on its way already ends, seen from offset on. Readers ask for blocks that overlap by part of a page: without
@@ -478,6 +508,18 @@ static void s3_prefetch(nl_file *self, const nl_range *ranges, uint32_t range_co
     }
 }
 
+/* Keeps the piece being read and the one after it on their way. */
+static void s3_stream(nl_file *self, uint64_t offset, uint64_t end)
+{
+    s3_file *file = file_of(self);
+    const uint64_t wanted_end = NL_MIN(end, offset + NL_S3_STREAM_BYTES);
+    for (uint64_t at = covered_until(file, offset); at < wanted_end; at = covered_until(file, at)) {
+        const uint64_t length = NL_MIN(NL_MIN(end, next_ahead(file, at)) - at, (uint64_t)NL_S3_STREAM_BYTES);
+        add_ahead(file, at, length);
+        if (covered_until(file, at) == at) return; /* no room */
+    }
+}
+
 /* ---- Opening ---- */
 
 static void s3_close(nl_file *self)
@@ -496,7 +538,7 @@ static void s3_close(nl_file *self)
     free(file);
 }
 
-static const nl_file_ops s3_file_ops = {.read = s3_read, .read_ranges = s3_read_ranges, .prefetch = s3_prefetch, .close = s3_close};
+static const nl_file_ops s3_file_ops = {.read = s3_read, .read_ranges = s3_read_ranges, .prefetch = s3_prefetch, .stream = s3_stream, .close = s3_close};
 
 nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file)
 {
@@ -544,6 +586,66 @@ nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file)
         *file = opened;
     }
     nl_http_response_fini(&response);
+    return status;
+}
+
+/* "bytes 0-99/1234" → 1234, when the range is the first `length` bytes. */
+static bool read_total(nl_str text, size_t length, uint64_t *size_bytes)
+{
+    char expected[64];
+    int64_t total = 0;
+    snprintf(expected, sizeof(expected), "bytes 0-%zu/", length - 1);
+    if (length == 0 || !nl_str_starts_nocase(text, nl_str_from(expected))) return false;
+    if (!nl_parse_int64(nl_str_slice(text, strlen(expected), text.length), &total) || total < (int64_t)length) return false;
+    *size_bytes = (uint64_t)total;
+    return true;
+}
+
+/* Keeps what opening has brought as if it had been asked for ahead. */
+static nl_status keep_start(s3_file *file, nl_buffer *bytes)
+{
+    ahead *made = calloc(1, sizeof(*made));
+    if (!made) return no_memory(sizeof(*made));
+    *made = (ahead){.length = bytes->size_bytes, .state = HERE, .bytes = nl_buffer_retain(bytes)};
+    file->first = made;
+    file->ahead_bytes = made->length;
+    return NULL;
+}
+
+/* *file stays NULL when the answer is of no use: then the object is opened in the plain way, which tells what is wrong. */
+static nl_status open_by_answer(nl_fs *self, nl_str path, const nl_http_response *response, nl_file **file)
+{
+    const nl_bytes body = nl_s3_body(response);
+    uint64_t size_bytes = body.length;
+    nl_file *opened = NULL;
+    if (body.length == 0 || (response->status != 200 && response->status != 206)) return NULL;
+    if (response->status == 206 && !read_total(nl_http_header(response, "content-range"), body.length, &size_bytes)) return NULL;
+    if (size_bytes == body.length && !has_good_checksum(response, body)) return NULL;
+    NL_TRY(nl_s3_open_sized(self, path, size_bytes, &opened));
+    learn_etag(file_of(opened), response);
+    nl_status status = keep_start(file_of(opened), response->body);
+    if (status)
+        nl_file_close(opened);
+    else
+        *file = opened;
+    return status;
+}
+
+nl_status nl_s3_open_start(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file)
+{
+    nl_s3_place place;
+    nl_http_response response = {0};
+    nl_file *opened = NULL;
+    char range[64];
+    NL_TRY(nl_s3_place_parse(path, &place));
+    snprintf(range, sizeof(range), "bytes=0-%zu", start_bytes - 1);
+    const nl_property headers[] = {{NL_STR_INIT("range"), nl_str_from(range)}, {NL_STR_INIT("x-amz-checksum-mode"), NL_STR_INIT("ENABLED")}};
+    const nl_s3_ask ask = {.method = "GET", .fault = "s3.get", .bucket = place.bucket, .key = place.key, .headers = headers, .header_count = 2, .body_max = NL_MAX(start_bytes, (size_t)64 << 10), .uses_key = true};
+    NL_TRY_NOTE(nl_s3_send(NL_CONTAINER(self, nl_s3_fs, base), &ask, &response), "opening " NL_STR_FMT, NL_STR_ARG(path));
+    nl_status status = response.status == 404 ? nl_s3_refusal("Opening", path, &response, true) : open_by_answer(self, path, &response, &opened);
+    nl_http_response_fini(&response);
+    if (!status && !opened) return nl_s3_open(self, path, file);
+    if (!status) *file = opened;
     return status;
 }
 

@@ -65,11 +65,98 @@ static void test_a_known_size_spares_the_first_question(void **state)
     assert_fails(nl_file_read(file, 2, 3, into), NILAS_IO_ERROR, "the object has 10 bytes, not 9");
     nl_file_close(file);
     assert_ok(nl_fs_open_sized(f->fs, NL_STR("s3a://b/k"), 12, &file));
-    assert_fails(nl_file_read(file, 9, 3, into), NILAS_IO_ERROR, "shorter than 12");
+    assert_fails(nl_file_read(file, 10, 2, into), NILAS_IO_ERROR, "shorter than 12");
     nl_file_close(file);
     assert_ok(nl_fs_open_sized(f->fs, NL_STR("s3a://b/none"), 12, &file));
     assert_fails(nl_file_read(file, 9, 3, into), PATH_NOT_FOUND, NULL);
     nl_file_close(file);
+    stop(f);
+}
+
+static void test_a_file_opens_with_the_request_that_reads_its_start(void **state)
+{
+    (void)state;
+    fixture *f = start();
+    nl_file *file = NULL;
+    uint8_t into[10];
+    store(&f->s3, "k", "0123456789", 10, "");
+    assert_ok(nl_fs_open_start(f->fs, NL_STR("s3a://b/k"), 4, &file)); /* a part of it */
+    assert_int_equal(nl_file_size(file), 10);
+    assert_ok(nl_file_read(file, 1, 3, into));
+    assert_memory_equal(into, "123", 3);
+    assert_string_equal(f->s3.seen, "GET /b/k\n");
+    assert_ok(nl_file_read(file, 2, 8, into)); /* the rest is asked for */
+    assert_memory_equal(into, "23456789", 8);
+    store(&f->s3, "k", "abcdefghij", 10, "");
+    assert_fails(nl_file_read(file, 6, 3, into), NILAS_IO_ERROR, "changed while it was read");
+    nl_file_close(file);
+    f->s3.seen[0] = '\0';
+    assert_ok(nl_fs_open_start(f->fs, NL_STR("s3a://b/k"), 1000, &file)); /* all of it */
+    assert_int_equal(nl_file_size(file), 10);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(nl_file_read(file, 0, 10, into));
+        assert_memory_equal(into, "abcdefghij", 10);
+    }
+    assert_string_equal(f->s3.seen, "GET /b/k\n");
+    nl_file_close(file);
+    store(&f->s3, "empty", "", 0, "");
+    assert_ok(nl_fs_open_start(f->fs, NL_STR("s3a://b/empty"), 1000, &file)); /* no range of it exists */
+    assert_int_equal(nl_file_size(file), 0);
+    nl_file_close(file);
+    assert_fails(nl_fs_open_start(f->fs, NL_STR("s3a://b/none"), 1000, &file), PATH_NOT_FOUND, NULL);
+    stop(f);
+}
+
+typedef struct streaming {
+    nl_file *file;
+    const uint8_t *bytes;
+    uint64_t end;
+    atomic_uint_fast64_t next, wrong;
+} streaming;
+
+enum { STREAM_STEP = 300000 };
+
+static nl_status read_streaming(void *argument, uint64_t index)
+{
+    streaming *all = argument;
+    uint8_t *into = malloc(STREAM_STEP);
+    (void)index;
+    for (;;) {
+        const uint64_t offset = atomic_fetch_add(&all->next, STREAM_STEP);
+        if (offset >= all->end) break;
+        const size_t length = (size_t)NL_MIN(all->end - offset, (uint64_t)STREAM_STEP);
+        nl_file_stream(all->file, offset, all->end);
+        nl_status status = nl_file_read(all->file, offset, length, into);
+        if (status || memcmp(into, all->bytes + offset, length) != 0) atomic_fetch_add(&all->wrong, 1);
+        nl_error_free(status);
+    }
+    free(into);
+    return NULL;
+}
+
+/* What is asked for in small steps, by several threads, comes in large pieces, none of them twice. */
+static void test_a_stream_comes_in_large_pieces(void **state)
+{
+    (void)state;
+    fixture *f = start();
+    const size_t length = 9u << 20;
+    uint8_t *bytes = pattern(length);
+    streaming all = {.bytes = bytes, .end = length - 1000};
+    store(&f->s3, "k", bytes, length, "");
+    assert_ok(nl_fs_open_sized(f->fs, NL_STR("s3://b/k"), length, &all.file));
+    nl_pool *pool = nl_pool_new(3, "test");
+    assert_ok(nl_pool_for(pool, 3, read_streaming, &all));
+    assert_int_equal(atomic_load(&all.wrong), 0);
+    assert_int_equal(atomic_load(&f->server.request_count), 5); /* 2 MiB each */
+    f->s3.failures[0] = (failure){.match = "GET /b/k", .count = 1, .status = 403};
+    atomic_store(&all.next, 0);
+    all.end = 400000;
+    assert_ok(read_streaming(&all, 0)); /* a piece that failed is read again by who wants it */
+    assert_int_equal(atomic_load(&all.wrong), 0);
+    nl_file_stream(all.file, 1000000, length);
+    nl_file_close(all.file); /* with requests under way */
+    nl_pool_free(pool);
+    free(bytes);
     stop(f);
 }
 
@@ -640,6 +727,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_object_is_written_read_described_and_removed),
         cmocka_unit_test(test_a_known_size_spares_the_first_question),
+        cmocka_unit_test(test_a_file_opens_with_the_request_that_reads_its_start),
+        cmocka_unit_test(test_a_stream_comes_in_large_pieces),
         cmocka_unit_test(test_large_reads_go_in_pieces),
         cmocka_unit_test(test_ranges_share_requests_and_what_was_fetched_ahead),
         cmocka_unit_test(test_a_failed_prefetch_is_only_a_slow_read),

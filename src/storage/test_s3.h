@@ -166,6 +166,7 @@ static inline void get(mini_s3 *self, const test_request *request, const char *k
     }
     unsigned long long from = 0, to = one->length;
     const bool has_range = test_header(request, "Range", value, sizeof(value)) && sscanf(value, "bytes=%llu-%llu", &from, &to) == 2;
+    if (has_range && from < one->length) to = NL_MIN(to, (unsigned long long)one->length - 1);
     if (has_range && to >= one->length) {
         refuse(answer, 416, "InvalidRange");
         return;

@@ -10,6 +10,8 @@
 #define FILES_AHEAD 8u
 #define WHOLE_BYTES (1u << 20)  /* smaller files are fetched in one piece */
 #define TAIL_BYTES  (64u << 10) /* what reading a footer begins with      */
+#define TAIL_BYTES_MAX (1u << 20) /* of large files: the page indexes lie before the footer */
+#define TAIL_SHARE  256u
 
 struct nl_file_ahead {
     nl_fs *fs;
@@ -50,7 +52,8 @@ static nl_status open_unit(nl_file_ahead *ahead, const nl_scan_unit *unit, nl_fi
 {
     if (unit->size_bytes == 0) return nl_fs_open(ahead->fs, unit->path, file);
     NL_TRY(nl_fs_open_sized(ahead->fs, unit->path, unit->size_bytes, file));
-    const uint64_t length = unit->size_bytes <= WHOLE_BYTES ? unit->size_bytes : TAIL_BYTES;
+    const uint64_t tail = NL_MIN(NL_MAX(unit->size_bytes / TAIL_SHARE, (uint64_t)TAIL_BYTES), (uint64_t)TAIL_BYTES_MAX);
+    const uint64_t length = unit->size_bytes <= WHOLE_BYTES ? unit->size_bytes : tail;
     const nl_range end = {.offset = unit->size_bytes - length, .length = length};
     nl_file_prefetch(*file, &end, 1);
     return NULL;

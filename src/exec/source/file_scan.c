@@ -584,6 +584,18 @@ static void fetch_group(const open_unit *open, uint32_t group)
     if (is_from_start) nl_parquet_reader_prefetch(open->reader, group, NULL, 0);
 }
 
+/* The last row of the ranges' piece that a morsel ends in: its neighbours are read by others at the same time. */
+static uint64_t last_row_around(const morsel *work)
+{
+    const nl_parquet_rows *last = &work->ranges[work->range_count - 1];
+    const nl_parquet_rows *ranges = work->open->group_ranges[work->row_group];
+    const uint32_t count = work->open->group_range_counts[work->row_group];
+    for (uint32_t i = 0; i < count; i++)
+        if (last->first_row >= ranges[i].first_row && last->first_row - ranges[i].first_row < ranges[i].row_count)
+            return ranges[i].first_row + ranges[i].row_count - 1;
+    return last->first_row + last->row_count - 1;
+}
+
 static nl_status begin_morsel(file_reader *self)
 {
     file_scan *scan = scan_of(self->base.scan);
@@ -592,8 +604,10 @@ static nl_status begin_morsel(file_reader *self)
     if (self->morsel.range_count == 0) return NULL;
     if (self->morsel.is_first) fetch_group(self->morsel.open, self->morsel.row_group);
     if (self->morsel.is_last) fetch_group(self->morsel.open, self->morsel.row_group + 1);
-    return nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,
-                                &self->scan);
+    NL_TRY(nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,
+                                &self->scan));
+    if (nl_path_is_remote(self->morsel.open->unit->path) && scan->plan.node->scan.limit < 0) nl_parquet_scan_follow(self->scan, last_row_around(&self->morsel));
+    return NULL;
 }
 
 static nl_status file_reader_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)

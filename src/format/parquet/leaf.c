@@ -86,6 +86,10 @@ static nl_status load_slots(nl_leaf_cursor *cursor, bool need_all)
     uint32_t last = cursor->slot_count - 1;
     while (last > 0 && slots[last].first_row > cursor->last_row) last--;
     cursor->source.fetch_end = NL_MIN(cursor->source.end, slots[last].offset + slots[last].bytes);
+    if (cursor->stream_row == 0) return NULL;
+    last = cursor->slot_count - 1;
+    while (last > 0 && slots[last].first_row > cursor->stream_row) last--;
+    cursor->source.stream_end = NL_MIN(cursor->source.end, slots[last].offset + slots[last].bytes);
     return NULL;
 }
 
@@ -99,7 +103,7 @@ static nl_status start(nl_leaf_cursor *cursor, uint64_t row)
             return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", 2 * NL_LEVEL_BLOCK), NL_P_INT("receivedBytes", 0));
         cursor->level_definition = cursor->level_repetition + NL_LEVEL_BLOCK;
     }
-    if (row > 0) NL_TRY(load_slots(cursor, true));
+    if (row > 0 || cursor->stream_row > 0) NL_TRY(load_slots(cursor, row > 0));
     cursor->is_started = true;
     return NULL;
 }

@@ -37,6 +37,7 @@ typedef struct nl_leaf_cursor {
     nl_page_source source;
     uint64_t group_rows;
     uint64_t last_row;    /* that the scan wants */
+    uint64_t stream_row;  /* that other scans of the file will want soon; 0: nobody has said so */
     uint64_t row;         /* the next row */
     uint64_t next_offset; /* of the next page's header */
     uint64_t entries_met; /* of all pages stepped over or opened, in sequence from the start */

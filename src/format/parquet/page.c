@@ -134,10 +134,11 @@ static nl_status fetch_block(nl_page_source *source, uint64_t offset, uint64_t l
     source->block = block;
     source->block_start = offset;
     source->block_length = have;
+    if (source->stream_end > offset + have) nl_file_stream(source->file, offset + have, source->stream_end);
     if (size > have) NL_TRY(nl_file_read(source->file, offset + have, (size_t)(size - have), block->data + have));
     source->block_length = size;
     const uint64_t next = offset + size;
-    if (next < source->fetch_end) {
+    if (next < source->fetch_end && source->stream_end == 0) {
         const nl_range range = {.offset = next, .length = NL_MIN(source->block_bytes, source->fetch_end - next)};
         nl_file_prefetch(source->file, &range, 1);
     }

@@ -35,6 +35,7 @@ typedef struct nl_page_source {
     nl_parquet_place place;
     uint64_t end;         /* of the chunk in the file */
     uint64_t fetch_end;   /* no block needs to reach beyond; at most `end` */
+    uint64_t stream_end;  /* others will read up to here soon, of the same file; 0: nobody */
     uint64_t block_bytes; /* per request */
     nl_buffer *block;     /* owned */
     uint64_t block_start, block_length; /* what of the file it holds */

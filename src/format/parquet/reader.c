@@ -9,7 +9,7 @@
 #include "format/parquet/thrift.h"
 
 #define BLOCK_BYTES_LOCAL     (512u << 10)
-#define BLOCK_BYTES_REMOTE    (4u << 20)
+#define BLOCK_BYTES_REMOTE    (2u << 20) /* as storage streams: what is fetched together at first */
 #define DICTIONARY_VALUES_MAX 4096u
 /* A walk over page headers reads this much at each; local files answer small reads fast, others need large ones. */
 #define WALK_BYTES_LOCAL 4096u

@@ -41,7 +41,7 @@ typedef struct nl_parquet_read_options {
     void *argument;
     bool flattens_dictionaries;         /* never give DICTIONARY vectors                                           */
     uint32_t dictionary_values_max;     /* fixed-width columns with more values come FLAT; 0: the default (4096)   */
-    uint64_t read_block_bytes;          /* bytes per request and column; 0: 512 KiB of local files, 4 MiB of others */
+    uint64_t read_block_bytes;          /* bytes per request and column; 0: 512 KiB of local files, 2 MiB of others */
     bool skips_checksums;               /* page CRCs are verified unless set                                       */
 } nl_parquet_read_options;
 
@@ -84,6 +84,9 @@ NL_MUST_USE nl_status nl_parquet_scan_open(nl_parquet_reader *reader, uint32_t r
 void nl_parquet_scan_close(nl_parquet_scan *scan); /* NULL is fine */
 /* Says which columns will be read in (nearly) every window: their first blocks are fetched together. Optional. */
 void nl_parquet_scan_expect(nl_parquet_scan *scan, const uint32_t *columns, uint32_t column_count);
+/* Says that other scans go on behind this one up to this row of the group, so that storage may fetch large pieces
+ * (nl_file_stream). Before the first window. Optional. */
+void nl_parquet_scan_follow(nl_parquet_scan *scan, uint64_t last_row);
 /* Goes to the next window. */
 NL_MUST_USE nl_status nl_parquet_scan_advance(nl_parquet_scan *scan, nl_parquet_window *window);
 /* Decodes one wanted column of the present window: all its rows (selection NULL), or only the selected ones, in order,

@@ -18,6 +18,7 @@ struct nl_parquet_scan {
     uint32_t range_count;
     uint32_t range;          /* the present one */
     uint64_t range_done;     /* rows of it that windows have had */
+    uint64_t stream_row;     /* 0: see nl_parquet_scan_follow */
     nl_parquet_window window;
     nl_leaf_cursor *cursors; /* owned; one per mapping leaf; .reader NULL: not begun */
 };
@@ -85,6 +86,11 @@ void nl_parquet_scan_close(nl_parquet_scan *scan)
     free(scan);
 }
 
+void nl_parquet_scan_follow(nl_parquet_scan *scan, uint64_t last_row)
+{
+    scan->stream_row = last_row;
+}
+
 void nl_parquet_scan_expect(nl_parquet_scan *scan, const uint32_t *columns, uint32_t column_count)
 {
     if (scan->range_count == 0 || scan->ranges[0].first_row > 0) return; /* where pages start is not known yet */
@@ -116,6 +122,7 @@ static nl_status cursor_at_window(nl_parquet_scan *scan, uint32_t leaf, nl_leaf_
         const nl_parquet_rows *last = &scan->ranges[scan->range_count - 1];
         const uint64_t last_row = last->first_row + (last->row_count > 0 ? last->row_count - 1 : 0);
         nl_leaf_cursor_init(cursor, scan->reader, scan->row_group, leaf, scan->memory, scan->context, last_row);
+        if (scan->stream_row > 0) cursor->stream_row = NL_MAX(scan->stream_row, last_row);
     }
     NL_CHECK(cursor->row <= scan->window.first_row);
     *out = cursor;

@@ -15,6 +15,7 @@ struct nl_result {
     const nl_type *schema;
     nl_stream *stream; /* a query's; or NULL */
     nl_rows *rows;     /* a command's; or NULL */
+    nl_result_source source; /* next NULL: none   */
     bool is_finished;
 };
 
@@ -51,6 +52,11 @@ nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done)
         result->is_finished = *is_done;
         return NULL;
     }
+    if (result->source.next) {
+        NL_TRY(result->source.next(result->source.context, batch, is_done));
+        result->is_finished = *is_done;
+        return NULL;
+    }
     result->is_finished = true;
     if (!result->rows || nl_column_builder_length(result->rows->builders[0]) == 0) return NULL;
     *is_done = false;
@@ -62,6 +68,7 @@ void nl_result_close(nl_result *result)
     if (!result) return;
     nl_command *command = result->command;
     if (result->stream) nl_stream_close(result->stream);
+    if (result->source.close) result->source.close(result->source.context);
     for (uint32_t i = 0; result->rows && i < result->rows->row_type->child_count; i++)
         nl_column_builder_free(result->rows->builders[i]);
     nl_arena_free(command->arena);
@@ -153,5 +160,20 @@ nl_status nl_result_new(nl_session *session, nl_result **result, nl_command **co
     made->schema = nl_type_struct(command->arena, NULL, 0);
     *result = made;
     *command_out = command;
+    return NULL;
+}
+
+nl_status nl_command_make_stream(nl_session *session, const nl_type *schema, const nl_result_source *source, nl_result **result)
+{
+    nl_result *made = NULL;
+    nl_command *command = NULL;
+    nl_status status = nl_result_new(session, &made, &command);
+    if (status) {
+        source->close(source->context);
+        return status;
+    }
+    made->source = *source;
+    made->schema = nl_type_copy(command->arena, schema);
+    *result = made;
     return NULL;
 }

@@ -78,8 +78,8 @@ static void make_prompt(terminal *self)
     nl_builder_init(&text, 4096);
     nl_session_current_namespace(self->shell->session, &parts, &part_count);
     const nl_str catalog = nl_session_current_catalog(self->shell->session);
-    nl_append_f(&text, "nilas (" NL_STR_FMT, NL_STR_ARG(catalog));
-    for (uint32_t i = 0; i < part_count; i++)
+    nl_append_f(&text, "nilas (" NL_STR_FMT, NL_STR_ARG(self->shell->remote ? NL_STR("remote") : catalog));
+    for (uint32_t i = 0; !self->shell->remote && i < part_count; i++)
         nl_append_f(&text, "." NL_STR_FMT, NL_STR_ARG(parts[i]));
     nl_append_c(&text, ")> ");
     const bool is_continued = self->pending.length > 0;

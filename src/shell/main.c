@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/distance.h"
+#include "connect/remote.h"
 #include "shell/health.h"
 #include "shell/interactive.h"
 #include "shell/script.h"
@@ -71,7 +72,8 @@ static bool use_database(nl_shell *shell)
     nl_builder statement;
     nl_builder_init(&statement, 4096);
     nl_append_f(&statement, "USE %s", shell->flags->database);
-    nl_status status = nl_command_run(shell->session, nl_builder_str(&statement), &result);
+    const nl_str text = nl_builder_str(&statement);
+    nl_status status = shell->remote ? nl_remote_run(shell->remote, text, &result) : nl_command_run(shell->session, text, &result);
     nl_builder_fini(&statement);
     nl_result_close(result);
     if (status) nl_shell_print_error(status);
@@ -92,12 +94,36 @@ static int run_shell(nl_shell *shell)
     return nl_shell_run_file(shell, "-") ? EXIT_SUCCESS : shell->exit_status;
 }
 
+/* The last of --remote and spark.remote; data NULL: statements run here. */
+static nl_str remote_url(const nl_spark_flags *flags)
+{
+    nl_str url = {0};
+    for (uint32_t i = 0; i < flags->confs.count; i++) {
+        const nl_property *conf = flags->confs.items[i];
+        if (nl_str_is(conf->key, "spark.remote")) url = conf->value;
+    }
+    return url;
+}
+
+/* The confs of the flags, and variables, which the server replaces in statements as it does its own. */
+static nl_status open_remote(nl_arena *arena, nl_session *session, const nl_spark_flags *flags, nl_str url, nl_remote **remote)
+{
+    const nl_list *lists[] = {&flags->confs, &flags->variables};
+    nl_property *confs = NL_NEW_ARRAY(arena, nl_property, flags->confs.count + flags->variables.count + 1);
+    uint32_t count = 0;
+    for (size_t i = 0; i < NL_COUNT(lists); i++)
+        for (uint32_t k = 0; k < lists[i]->count; k++) confs[count++] = *(const nl_property *)lists[i]->items[k];
+    NL_TRY(nl_arena_check(arena));
+    return nl_remote_open(session, url, confs, count, remote);
+}
+
 static int run_sql(int argument_count, char **arguments)
 {
     nl_arena *arena = nl_arena_new(NULL);
     nl_spark_flags flags = {0};
     int exit_status = EXIT_SUCCESS;
     nl_session *session = NULL;
+    nl_remote *remote = NULL;
     nl_status status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count, arguments, &flags);
     if (status) {
         nl_shell_print_error(status);
@@ -106,16 +132,18 @@ static int run_sql(int argument_count, char **arguments)
         print_sql_help();
     } else if (flags.wants_version) {
         printf("nilas %s\n", NILAS_VERSION);
-    } else if ((status = nl_spark_flags_open_session(&flags, &session)) != NULL) {
+    } else if ((status = nl_spark_flags_open_session(&flags, &session)) != NULL ||
+               (remote_url(&flags).length && (status = open_remote(arena, session, &flags, remote_url(&flags), &remote)) != NULL)) {
         nl_shell_print_error(status);
         exit_status = EXIT_FAILURE;
     } else {
-        nl_shell shell = {.session = session, .flags = &flags, .is_terminal = isatty(STDOUT_FILENO)};
-        if (!flags.is_silent) warn_of_unknown_confs(arena, &flags);
+        nl_shell shell = {.session = session, .remote = remote, .flags = &flags, .is_terminal = isatty(STDOUT_FILENO)};
+        if (!flags.is_silent && !remote) warn_of_unknown_confs(arena, &flags);
         nl_shell_catch_interrupts(&shell);
         exit_status = run_shell(&shell);
         nl_shell_catch_interrupts(NULL);
     }
+    nl_remote_close(remote);
     nl_session_free(session);
     nl_arena_free(arena);
     return exit_status;

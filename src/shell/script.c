@@ -13,6 +13,7 @@
 #include "base/calendar.h"
 #include "base/limits.h"
 #include "command/substitution.h"
+#include "connect/remote.h"
 #include "shell/interactive.h"
 #include "shell/progress.h"
 #include "sql/split.h"
@@ -58,7 +59,7 @@ static nl_output_options output_options(const nl_shell *shell)
 static nl_status run_and_print(nl_shell *shell, nl_str statement, nl_output_facts *facts)
 {
     nl_result *result = NULL;
-    NL_TRY(nl_command_run(shell->session, statement, &result));
+    NL_TRY(shell->remote ? nl_remote_run(shell->remote, statement, &result) : nl_command_run(shell->session, statement, &result));
     const nl_output_options options = output_options(shell);
     nl_status status = nl_output_print(stdout, result, &options, facts);
     nl_result_close(result);

@@ -45,6 +45,7 @@ static const flag_row flags_table[] = {
     {"--properties-file", NULL, true, ALL, FLAG_PROPERTIES, NULL, "FILE", "read configuration from FILE instead of conf/spark-defaults.conf"},
     {"--name", NULL, true, ALL, FLAG_NAMED_CONF, "spark.app.name", "NAME", "name of the application"},
     {"--master", NULL, true, ALL, FLAG_NAMED_CONF, "spark.master", "MASTER", "local[N] limits the workers to N"},
+    {"--remote", NULL, true, SQL, FLAG_NAMED_CONF, "spark.remote", "URL", "send statements to a Spark Connect server, as sc://host:15002"},
     {"--driver-memory", NULL, true, ALL, FLAG_NAMED_CONF, "spark.driver.memory", "SIZE", "accepted"},
     {"--packages", NULL, true, ALL, FLAG_NAMED_CONF, "spark.jars.packages", "LIST", "accepted: nilas has what these would bring"},
     {"--jars", NULL, true, ALL, FLAG_IGNORED, NULL, "LIST", "accepted, not used"},

@@ -13,6 +13,7 @@ struct nl_http_channel {
     CURLM *multi;
     nl_arena *arena; /* texts of options */
     nl_http_options options;
+    bool has_broken_off; /* libcurl does not find its way on a connection of which a stream was given up */
 };
 
 struct nl_http_stream {
@@ -96,6 +97,10 @@ static nl_status set_up(nl_http_stream *stream, const nl_http_request *request)
     curl->easy_setopt(easy, CURLOPT_URL, stream->url.data);
     curl->easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)(is_secure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE));
     curl->easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    /* libcurl 7.88 fails on a connection without TLS that it takes up again. */
+    curl->easy_setopt(easy, CURLOPT_FRESH_CONNECT, stream->channel->has_broken_off || !is_secure ? 1L : 0L);
+    curl->easy_setopt(easy, CURLOPT_FORBID_REUSE, is_secure ? 0L : 1L);
+    stream->channel->has_broken_off = false;
     curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
     curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -206,6 +211,7 @@ void nl_http_stream_close(nl_http_stream *stream)
     if (!stream) return;
     const nl_curl *curl = stream->channel->curl;
     if (stream->easy) {
+        if (!stream->is_done) stream->channel->has_broken_off = true;
         curl->multi_remove_handle(stream->channel->multi, stream->easy);
         curl->easy_cleanup(stream->easy);
     }

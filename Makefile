@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: mutations nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -77,6 +77,9 @@ faults: build   ## every storage step of every kind of write failing in turn; me
 crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000); nilas up killed under load
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)
 	@NILAS_TEST_ARGUMENTS="--rounds 50" scripts/lakehouse_test.sh build/debug/nilas kill
+
+mutations: build ## every part of requests to the catalog services replaced by something else
+	@NILAS_ALL_MUTATIONS=1 scripts/lakehouse_test.sh build/debug/nilas mutation
 
 bad: build      ## broken tables: every kind of file broken in many ways
 	@python3 tests/bad/bad.py build/debug/nilas --flips $(or $(N),100)

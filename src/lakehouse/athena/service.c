@@ -96,6 +96,7 @@ static void write_error(nl_request *request, nl_reply *reply, int32_t status, co
 static void answer_error(nl_athena_call *call, nl_error *error)
 {
     const char *message = nl_error_param(error, "message");
+    if (!call->error_type && message && nl_error_condition(error) == NL_COND_NILAS_ILLEGAL_ARGUMENT) call->error_type = "InvalidRequestException";
     if (call->error_type) {
         write_error(call->request, call->reply, call->error_status ? call->error_status : 400, call->error_type, nl_arena_str(call->arena, nl_str_from(message)));
     } else {

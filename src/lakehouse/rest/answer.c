@@ -138,6 +138,11 @@ static void answer_error(nl_rest_api_call *call, nl_error *error)
         type = "BadRequestException";
         message = nl_arena_f(call->arena, "Malformed request: %s", nl_error_param(error, "problem"));
     }
+    if (!status && condition == NL_COND_NILAS_CORRUPT_FILE) { /* a file that a client named or wrote, or a part of the request */
+        status = 400;
+        type = "BadRequestException";
+        message = nl_arena_f(call->arena, "Cannot read %s: %s", path ? path : "the request", nl_error_param(error, "problem"));
+    }
     for (size_t i = 0; !status && i < NL_COUNT(errors); i++) {
         if (errors[i].condition != condition) continue;
         status = errors[i].status;

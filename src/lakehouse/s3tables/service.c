@@ -85,6 +85,7 @@ static void write_error(nl_request *request, nl_reply *reply, int32_t status, co
     nl_json_begin(&json, '{');
     nl_s3tables_text(&json, "message", nl_valid_text(request->arena, message));
     nl_json_end(&json, '}');
+    if (reply->body) nl_builder_fini(reply->body);
     reply->body = NULL;
     nl_reply_text(request, reply, status, "application/json", nl_arena_str(request->arena, nl_builder_str(&text)));
     nl_reply_header(request, reply, "x-amzn-ErrorType", nl_str_from(type));

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: mutations nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help
+.PHONY: wheel nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help mutations
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -11,6 +11,9 @@ setup:          ## install what building and testing need (Debian 12)
 release: setup  ## build build/release/nilas
 	@cmake --preset release -DNILAS_TESTS=OFF > /dev/null
 	@ninja -C build/release -j$(JOBS) nilas
+
+wheel: release  ## a Python wheel with the program, in build/wheel
+	@scripts/wheel.sh build/release/nilas build/wheel
 
 demo: release   ## build and run examples/orders.sql on an empty warehouse
 	@scripts/demo.sh build/release/nilas

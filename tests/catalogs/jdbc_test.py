@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import pyarrow
 from pyiceberg.catalog.sql import SqlCatalog
 
 from engines import Nilas, Spark, passed, same
 from postgres import Postgres
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+from proxy import Plan, Proxy # noqa: E402
 
 
 def confs(name, uri, warehouse, **more):
@@ -182,6 +186,48 @@ def version_0(program, database, warehouse):
     same("V0 becomes V1", [["2"], ["3"]], nilas=nilas.run("SELECT a FROM old.db.v"))
 
 
+def serializable(name, nilas, postgres):
+    """Where every transaction is serializable, PostgreSQL rolls writers back that met: they try again, and nobody sees it."""
+    postgres.sql("ALTER DATABASE iceberg_db SET default_transaction_isolation = 'serializable'")
+    before = int(postgres.sql("SELECT xact_rollback FROM pg_stat_database WHERE datname = 'iceberg_db'")[0])
+    nilas.run(f"DROP TABLE {name}.db.race")
+    race(name, nilas, writer_count=6, commit_count=15)
+    time.sleep(1) # statistics come late
+    after = int(postgres.sql("SELECT xact_rollback FROM pg_stat_database WHERE datname = 'iceberg_db'")[0])
+    same("there were such rollbacks", [[True]], nilas=[[after > before]])
+    postgres.sql("ALTER DATABASE iceberg_db RESET default_transaction_isolation")
+
+
+def silent_database(program, postgres, warehouse, settings):
+    """A database behind a network that falls silent: an error in time that names it, and a commit that was done is found."""
+    plan = Plan()
+    proxy = Proxy(postgres.port, plan, is_http=False)
+    name = "slow"
+    nilas = Nilas(program, confs(name, f"jdbc:postgresql://127.0.0.1:{proxy.port}/iceberg_db", warehouse, clients="1", **settings, **{"jdbc.socketTimeout": "2"}))
+    direct = Nilas(program, confs(name, f"jdbc:postgresql://127.0.0.1:{postgres.port}/iceberg_db", warehouse, **settings))
+    direct.run(f"CREATE NAMESPACE {name}.db;\nCREATE TABLE {name}.db.t (a int) USING iceberg TBLPROPERTIES ('commit.status-check.min-wait-ms' = '10')")
+    expected = []
+    plan.disarm()
+    nilas.run(f"INSERT INTO {name}.db.t VALUES (0)")
+    expected.append(["0"])
+    update = next(i for i, what in enumerate(plan.seen) if "UPDATE iceberg_tables" in what) + 1
+    for number, fault in enumerate(("lost", "silent", "refuse"), 1): # the answer to the UPDATE, or all of it, is lost
+        plan.arm(update, fault)
+        nilas.run(f"INSERT INTO {name}.db.t VALUES ({number})")
+        same(f"the fault came: {fault}", [[True]], nilas=[[plan.has_struck]])
+        expected.append([str(number)])
+        same(f"once, whatever became of the answer: {fault}", expected, nilas=direct.run(f"SELECT a FROM {name}.db.t"))
+    plan.arm(1, "silent")
+    start = time.monotonic()
+    done = subprocess.run(nilas.command("-e", f"SHOW TABLES IN {name}.db"), capture_output=True, text=True, check=False, timeout=60)
+    same("a connection that does not come about is given up or tried anew", [[True, True]],
+         nilas=[[time.monotonic() - start < 40, done.returncode == 0 or f"127.0.0.1:{proxy.port}" in done.stderr]])
+    proxy.stop()
+    start = time.monotonic()
+    error = nilas.fails(f"SHOW TABLES IN {name}.db")
+    same("nobody there", [[True, True]], nilas=[[f"127.0.0.1:{proxy.port}" in error, time.monotonic() - start < 10]])
+
+
 def main():
     program = sys.argv[1]
     folder = tempfile.mkdtemp(prefix="nilas-jdbc-")
@@ -193,6 +239,9 @@ def main():
               f"postgresql+psycopg2://postgres:postgres@127.0.0.1:{postgres.port}/iceberg_db", f"{folder}/pg", **more)
         wrong = Nilas(program, confs("pg", f"jdbc:postgresql://127.0.0.1:{postgres.port}/iceberg_db", folder, **{"jdbc.user": "postgres", "jdbc.password": "secret-word"}))
         error = wrong.fails("SHOW TABLES IN pg.db")
+        settings = {"jdbc.user": "postgres", "jdbc.password": "postgres"}
+        serializable("pg", Nilas(program, confs("pg", f"jdbc:postgresql://127.0.0.1:{postgres.port}/iceberg_db", f"{folder}/pg", **settings)), postgres)
+        silent_database(program, postgres, f"{folder}/slow", settings)
         same("a wrong password is refused and not shown", [[True, False]], nilas=[["password authentication failed" in error, "secret-word" in error]])
         on_sqlite(program, f"{folder}/lite.db", f"{folder}/lite")
         version_0(program, f"{folder}/old.db", f"{folder}/old")

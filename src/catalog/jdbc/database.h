@@ -15,11 +15,16 @@ typedef struct nl_jdbc_result { /* in the arena given */
 } nl_jdbc_result;
 
 typedef struct nl_jdbc_driver {
+    /* Keys of the URI's query and properties: those that cannot be kept are refused, unknown ones are told as the Java driver
+     * ignores them. */
+    nl_status (*check)(nl_str uri, const nl_property *properties, uint32_t property_count, nl_arena *arena);
     nl_status (*connect)(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection);
     /* A duplicate key is NILAS_ALREADY_EXISTS. A connection that broke: kind UNKNOWN_STATE, for libpq does not say
      * whether the statement had reached the server. */
     nl_status (*run)(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result);
     bool (*is_broken)(nl_jdbc_connection *self);
+    bool (*was_rolled_back)(nl_jdbc_connection *self); /* the last run met another transaction: surely not done, worth another try */
+    bool (*is_private)(nl_str uri);                    /* each connection has a database of its own; NULL: never */
     void (*close)(nl_jdbc_connection *self);
     /* Columns of a table, by one statement with the name as value: none when the table is absent. */
     const char *columns_sql;
@@ -31,13 +36,14 @@ typedef struct nl_jdbc_database nl_jdbc_database; /* owned; threads: any */
  * properties: those of the catalog; jdbc.K goes to the driver as K. */
 NL_MUST_USE nl_status nl_jdbc_open(nl_str uri, const nl_property *properties, uint32_t property_count, uint32_t client_count, nl_jdbc_database **database);
 void nl_jdbc_close(nl_jdbc_database *database);
-/* One statement by itself. Reading (SELECT) is repeated once on a new connection when the old one was broken. */
+/* One statement by itself. Reading (SELECT) is repeated on a new connection when the old one was broken; whatever the database
+ * has rolled back for another transaction's sake (serialization failure, deadlock) is tried again. */
 NL_MUST_USE nl_status nl_jdbc_run(nl_jdbc_database *database, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result);
 typedef struct nl_jdbc_statement {
     const char *sql;
     const nl_str *values;
     uint32_t value_count;
 } nl_jdbc_statement;
-/* Several in one transaction: all or none. */
+/* Several in one transaction: all or none; tried again as above. */
 NL_MUST_USE nl_status nl_jdbc_run_all(nl_jdbc_database *database, const nl_jdbc_statement *statements, uint32_t statement_count);
 const char *nl_jdbc_columns_sql(const nl_jdbc_database *database);

@@ -14,6 +14,7 @@
 
 #define CLIENTS_DEFAULT 2
 #define CLIENTS_MAX     64
+#define PURGE_TRIES     20
 #define EXISTS_PROPERTY "exists" /* what Java puts into a namespace without properties */
 
 typedef struct jdbc_catalog {
@@ -503,35 +504,45 @@ static nl_status jdbc_new_table(nl_catalog *catalog, const nl_identifier *identi
     return NULL;
 }
 
-static nl_status delete_row(jdbc_catalog *self, const nl_identifier *identifier, bool is_view, nl_arena *arena, bool *was_dropped)
+/* expected: only while the row names this metadata file; data NULL: whatever it names. */
+static nl_status delete_row(jdbc_catalog *self, const nl_identifier *identifier, bool is_view, nl_str expected, nl_arena *arena, bool *was_dropped)
 {
-    const nl_str values[] = {self->base.name, scope_text(arena, identifier->namespace_parts, identifier->namespace_count), identifier->name};
+    const nl_str values[] = {self->base.name, scope_text(arena, identifier->namespace_parts, identifier->namespace_count), identifier->name, expected};
     nl_jdbc_result result;
     NL_TRY(make_ready(self, arena));
-    const char *sql = is_view           ? "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND iceberg_type = 'VIEW'"
-                      : self->has_types ? "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND "
-                                          "(iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
-                                        : "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?";
-    NL_TRY(nl_jdbc_run(self->database, sql, values, NL_COUNT(values), arena, &result));
+#define DELETE_SQL "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+#define IS_TABLE   " AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
+#define IS_THAT    " AND metadata_location = ?"
+    static const char *const sql[] = {DELETE_SQL, DELETE_SQL IS_THAT, DELETE_SQL IS_TABLE, DELETE_SQL IS_TABLE IS_THAT};
+    const char *chosen = is_view ? DELETE_SQL " AND iceberg_type = 'VIEW'" : sql[2 * self->has_types + (expected.data != NULL)];
+    NL_TRY(nl_jdbc_run(self->database, chosen, values, expected.data ? 4 : 3, arena, &result));
     *was_dropped = result.change_count > 0;
     return NULL;
 }
 
-static nl_status drop_table_in(jdbc_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
+/* What is purged is what was looked at: a row that has moved on since is looked at anew. */
+static nl_status purge_table(jdbc_catalog *self, const nl_identifier *identifier, nl_arena *arena, bool *was_dropped)
 {
-    nl_iceberg_table *table = NULL;
-    *was_dropped = false;
-    if (is_purge) {
+    for (int tries = 1;; tries++) {
+        nl_iceberg_table *table = NULL;
         nl_error *error = jdbc_load_table(&self->base, identifier, &table);
         if (error && nl_error_condition(error) != NL_COND_TABLE_OR_VIEW_NOT_FOUND) return error;
         nl_error_free(error);
         if (!table) return NULL;
+        nl_status status = nl_check_purge(table->metadata);
+        if (!status) status = delete_row(self, identifier, false, table->metadata->metadata_file, arena, was_dropped);
+        if (!status && *was_dropped) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
+        const bool is_over = status || *was_dropped;
+        nl_iceberg_table_release(table);
+        if (is_over) return status;
+        if (tries == PURGE_TRIES) return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "The table is being changed by others all the time: it was not dropped");
     }
-    nl_status status = table ? nl_check_purge(table->metadata) : NULL;
-    if (!status) status = delete_row(self, identifier, false, arena, was_dropped);
-    if (!status && table && *was_dropped) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
-    nl_iceberg_table_release(table);
-    return status;
+}
+
+static nl_status drop_table_in(jdbc_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
+{
+    *was_dropped = false;
+    return is_purge ? purge_table(self, identifier, arena, was_dropped) : delete_row(self, identifier, false, (nl_str){0}, arena, was_dropped);
 }
 
 static nl_status jdbc_drop_table(nl_catalog *catalog, const nl_identifier *identifier, bool is_purge, bool *was_dropped)
@@ -634,7 +645,7 @@ static nl_status jdbc_drop_view(nl_catalog *catalog, const nl_identifier *identi
     nl_arena *arena = nl_arena_new(catalog->memory);
     nl_status status = make_ready(self, arena);
     *was_dropped = false;
-    if (!status && self->has_types) status = delete_row(self, identifier, true, arena, was_dropped);
+    if (!status && self->has_types) status = delete_row(self, identifier, true, (nl_str){0}, arena, was_dropped);
     nl_arena_free(arena);
     return status;
 }

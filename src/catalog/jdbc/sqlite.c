@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/number.h"
 #include "base/sqlite.h"
 
@@ -10,21 +11,88 @@ struct nl_jdbc_connection {
     nl_sqlite *database; /* owned */
 };
 
+/* "file:NAME?query" → NAME and query. */
+static nl_str path_of(nl_str uri, nl_str *query)
+{
+    nl_str path = nl_str_slice(uri, NL_STR("jdbc:sqlite:").length, uri.length);
+    const size_t question = nl_str_find_char(path, '?', 0);
+    *query = question == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(path, question + 1, path.length);
+    if (question != NL_NOT_FOUND) path = nl_str_slice(path, 0, question);
+    return nl_str_starts(path, NL_STR("file:")) ? nl_str_slice(path, 5, path.length) : path;
+}
+
+static bool next_parameter(nl_str *query, nl_property *parameter)
+{
+    if (query->length == 0) return false;
+    const size_t ampersand = nl_str_find_char(*query, '&', 0);
+    const nl_str part = ampersand == NL_NOT_FOUND ? *query : nl_str_slice(*query, 0, ampersand);
+    *query = ampersand == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(*query, ampersand + 1, query->length);
+    const size_t equals = nl_str_find_char(part, '=', 0);
+    *parameter = (nl_property){nl_str_slice(part, 0, equals), equals == NL_NOT_FOUND ? NL_STR("") : nl_str_slice(part, equals + 1, part.length)};
+    return true;
+}
+
+/* A database in memory is its connection's own, as with Java's driver; of two clients each would see another one. */
+static bool sqlite_is_private(nl_str uri)
+{
+    nl_str query;
+    nl_property parameter;
+    const nl_str path = path_of(uri, &query);
+    bool is_memory = path.length == 0 || nl_str_is(path, ":memory:");
+    while (next_parameter(&query, &parameter)) is_memory = is_memory || (nl_str_is(parameter.key, "mode") && nl_str_is(parameter.value, "memory"));
+    return is_memory;
+}
+
+/* Pragmas that Java's driver takes as keys and that change nothing of what a catalog is. */
+static const char *const idle_keys[] = {"user", "password", "cache", "cache_size", "mmap_size", "page_size", "synchronous", "journal_mode", "temp_store", "foreign_keys", "locking_mode",
+                                        "transaction_mode", "shared_cache", "date_class", "date_precision", "date_string_format", "limit_worker_threads", "encoding"};
+
+static nl_status check_key(nl_str key, nl_str value)
+{
+    int64_t timeout_ms;
+    if (nl_str_is(key, "busy_timeout")) {
+        if (nl_parse_int64(value, &timeout_ms) && timeout_ms >= 0 && timeout_ms <= INT32_MAX) return NULL;
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "busy_timeout of a SQLite catalog must be a number of milliseconds, not " NL_STR_FMT, NL_STR_ARG(value));
+    }
+    if (nl_str_is(key, "mode") && (nl_str_is(value, "memory") || nl_str_is(value, "rwc") || nl_str_is(value, "rw"))) return NULL;
+    if (nl_str_is(key, "mode") || nl_str_is(key, "open_mode") || nl_str_is(key, "immutable") || nl_str_is(key, "vfs") || nl_str_is(key, "cipher") || nl_str_is(key, "key") ||
+        nl_str_is(key, "hexkey_mode"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The property " NL_STR_FMT " of the SQLite driver is not supported.", NL_STR_ARG(key));
+    for (size_t i = 0; i < NL_COUNT(idle_keys); i++)
+        if (nl_str_is(key, idle_keys[i])) return NULL;
+    if (value.length) nl_log(NL_LOG_WARN, "The property " NL_STR_FMT " has no effect on a SQLite catalog.", NL_STR_ARG(key));
+    return NULL;
+}
+
+static nl_status sqlite_check(nl_str uri, const nl_property *properties, uint32_t property_count, nl_arena *arena)
+{
+    nl_str query;
+    nl_property parameter;
+    (void)arena;
+    if (nl_str_starts(path_of(uri, &query), NL_STR(":resource:"))) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "jdbc:sqlite::resource: is a place of Java's that nilas does not have.");
+    while (next_parameter(&query, &parameter)) NL_TRY(check_key(parameter.key, parameter.value));
+    for (uint32_t i = 0; i < property_count; i++) NL_TRY(check_key(properties[i].key, properties[i].value));
+    return NULL;
+}
+
+static void read_timeout(const nl_property *property, nl_sqlite_options *options)
+{
+    int64_t timeout_ms;
+    if (nl_str_is(property->key, "busy_timeout") && nl_parse_int64(property->value, &timeout_ms)) options->busy_timeout_ms = (int32_t)timeout_ms;
+}
+
 static nl_status sqlite_connect(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_connection **connection)
 {
     nl_arena *arena = nl_arena_new(NULL);
     nl_sqlite_options options = {.is_durable = true, .busy_timeout_ms = 30000};
-    nl_str path = nl_str_slice(uri, NL_STR("jdbc:sqlite:").length, uri.length);
-    const size_t question = nl_str_find_char(path, '?', 0);
-    if (question != NL_NOT_FOUND) path = nl_str_slice(path, 0, question);
-    if (nl_str_starts(path, NL_STR("file:"))) path = nl_str_slice(path, 5, path.length);
-    for (uint32_t i = 0; i < property_count; i++) {
-        int64_t timeout_ms;
-        if (nl_str_is(properties[i].key, "busy_timeout") && nl_parse_int64(properties[i].value, &timeout_ms) && timeout_ms >= 0 && timeout_ms <= INT32_MAX)
-            options.busy_timeout_ms = (int32_t)timeout_ms;
-    }
+    nl_str query;
+    nl_property parameter;
+    nl_str path = path_of(uri, &query);
+    while (next_parameter(&query, &parameter)) read_timeout(&parameter, &options);
+    for (uint32_t i = 0; i < property_count; i++) read_timeout(&properties[i], &options);
+    if (sqlite_is_private(uri)) path = NL_STR(":memory:");
     nl_sqlite *database = NULL;
-    nl_status status = nl_sqlite_open(path.length ? nl_str_c(arena, path) : ":memory:", &options, &database);
+    nl_status status = nl_sqlite_open(nl_str_c(arena, path), &options, &database);
     nl_arena_free(arena);
     if (status) return status;
     nl_jdbc_connection *made = calloc(1, sizeof(*made));
@@ -71,6 +139,12 @@ static bool sqlite_is_broken(nl_jdbc_connection *self)
     return false;
 }
 
+static bool sqlite_was_rolled_back(nl_jdbc_connection *self)
+{
+    (void)self; /* its busy_timeout waits */
+    return false;
+}
+
 static void sqlite_close(nl_jdbc_connection *self)
 {
     nl_sqlite_close(self->database);
@@ -78,9 +152,12 @@ static void sqlite_close(nl_jdbc_connection *self)
 }
 
 const nl_jdbc_driver nl_jdbc_sqlite = {
+    .check = sqlite_check,
     .connect = sqlite_connect,
     .run = sqlite_run,
     .is_broken = sqlite_is_broken,
+    .was_rolled_back = sqlite_was_rolled_back,
+    .is_private = sqlite_is_private,
     .close = sqlite_close,
     .columns_sql = "SELECT name FROM pragma_table_info(?)",
 };

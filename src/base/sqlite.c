@@ -252,6 +252,13 @@ nl_bytes nl_sqlite_bytes(nl_sqlite_statement *statement, int column)
     return (nl_bytes){bytes, (size_t)lib.column_bytes(statement->handle, column)};
 }
 
+bool nl_sqlite_is_full(nl_error *error)
+{
+    if (!error || nl_error_condition(error) != NL_COND_NILAS_IO_ERROR || !lib.errstr) return false;
+    const char *problem = nl_error_param(error, "problem");
+    return problem && nl_str_starts(nl_str_from(problem), nl_str_from(lib.errstr(SQLITE_FULL)));
+}
+
 bool nl_sqlite_is_duplicate(nl_error *error)
 {
     return error && nl_error_condition(error) == NL_COND_NILAS_ALREADY_EXISTS;

@@ -40,3 +40,4 @@ bool nl_sqlite_is_null(nl_sqlite_statement *statement, int column);
 nl_bytes nl_sqlite_bytes(nl_sqlite_statement *statement, int column); /* borrowed until the next step */
 /* A step failed because a unique key was there already (NILAS_ALREADY_EXISTS). */
 bool nl_sqlite_is_duplicate(nl_error *error);
+bool nl_sqlite_is_full(nl_error *error); /* the disk is: nothing of the statement or commit is in force */

@@ -112,7 +112,7 @@ nl_status nl_objects_open(nl_state *state, nl_memory *memory, nl_objects **objec
     nl_status status = NULL;
     NL_GO(nl_state_migrate(state, "s3", migrations, NL_COUNT(migrations)));
     NL_GO(open_folders(opened));
-    NL_GO(nl_state_write(state, count_run, opened));
+    NL_GO(nl_state_write_freeing(state, count_run, opened));
     NL_GO(nl_objects_sweep(opened));
     *objects = opened;
     opened = NULL;
@@ -299,7 +299,7 @@ nl_status nl_store_delete_bucket(nl_objects *objects, nl_str name, bool with_con
     do { /* somebody may write while the contents go: then once more */
         nl_error_free(status);
         status = with_contents ? nl_store_delete_below(objects, name, NL_STR("")) : NULL;
-        if (!status) status = nl_state_write(objects->state, delete_bucket_rows, &work);
+        if (!status) status = nl_state_write_freeing(objects->state, delete_bucket_rows, &work);
     } while (with_contents && nl_store_failed_with(status, "BucketNotEmpty"));
     if (status) nl_garbage_free(work.garbage);
     else nl_objects_collect(objects, work.garbage);

@@ -333,7 +333,7 @@ void nl_objects_flush_garbage(nl_objects *objects)
     objects->removed_count = 0;
     nl_mutex_unlock(&objects->mutex);
     if (!removed) return;
-    nl_status status = nl_state_write(objects->state, forget_garbage, removed);
+    nl_status status = nl_state_write_freeing(objects->state, forget_garbage, removed);
     if (status) nl_log(NL_LOG_WARN, "names of removed files stay in the database: %s", nl_error_message(status));
     nl_error_free(status); /* the next start looks for these files in vain, that is all */
     nl_garbage_free(removed);
@@ -408,7 +408,7 @@ nl_status nl_objects_sweep(nl_objects *objects)
         else (void)unlinkat(objects->incoming, incoming_of(*(const nl_str *)all.incoming.items[i]).text, 0);
     }
     for (uint32_t i = 0; i < all.garbage.count; i++) remove_file(objects, *(const nl_str *)all.garbage.items[i]);
-    if (all.garbage.count) NL_GO(nl_state_write(objects->state, clear_garbage, NULL));
+    if (all.garbage.count) NL_GO(nl_state_write_freeing(objects->state, clear_garbage, NULL));
 done:
     nl_arena_free(all.arena);
     return status;

@@ -244,7 +244,7 @@ static nl_status abort_rows(void *argument, nl_sqlite *database)
 nl_status nl_store_abort_upload(nl_objects *objects, const nl_upload *upload)
 {
     part_work work = {.upload = upload};
-    nl_status status = nl_state_write(objects->state, abort_rows, &work);
+    nl_status status = nl_state_write_freeing(objects->state, abort_rows, &work);
     if (status) nl_garbage_free(work.garbage);
     else nl_objects_collect(objects, work.garbage);
     return status;

@@ -166,7 +166,7 @@ static nl_status delete_rows(void *argument, nl_sqlite *database)
 nl_status nl_store_delete_many(nl_objects *objects, nl_str bucket, nl_store_delete *deletes, uint32_t delete_count, nl_arena *arena)
 {
     delete_work work = {.objects = objects, .bucket = bucket, .deletes = deletes, .delete_count = delete_count, .arena = arena};
-    nl_status status = nl_state_write(objects->state, delete_rows, &work);
+    nl_status status = nl_state_write_freeing(objects->state, delete_rows, &work);
     if (status) {
         nl_garbage_free(work.garbage);
         for (uint32_t i = 0; i < delete_count; i++) {

@@ -5,7 +5,8 @@
  * wakes them all after the commit. So the number of commits a second grows with the number of writers, not with fsyncs.
  *
  * When the transaction itself is lost (the disk is full, a work broke it), its requests run again, each in a transaction
- * of its own: the failure goes to whom it belongs.
+ * of its own: the failure goes to whom it belongs. On a full disk even a deletion needs some space, for the log: the reserve
+ * is given up for it, and taken again once there is plenty.
  */
 #include "lakehouse/state.h"
 
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/crash.h"
@@ -28,6 +30,7 @@
 #include "storage/io_error.h"
 
 #define BATCH_MAX        256u /* requests in one transaction: bounds what has to be repeated */
+#define RESERVE_BYTES    (4 << 20)
 #define IDLE_READERS_MAX 16u  /* connections kept; each has a page cache of some hundred KiB */
 
 typedef struct write_request {
@@ -36,12 +39,15 @@ typedef struct write_request {
     void *argument;
     nl_status status; /* owned by the waiting caller once is_done */
     bool is_done;     /* guarded by mutex */
+    bool is_freeing;
     pthread_cond_t done;
 } write_request;
 
 struct nl_state {
     char folder[2 * NL_PATH_BYTES_MAX]; /* absolute; at most NL_PATH_BYTES_MAX less the names below it */
     int lock;              /* descriptor of the lock file */
+    int reserve;           /* descriptor; -1: none. The writer thread's, once there is one */
+    bool has_reserve;      /* the writer thread's, once there is one */
     nl_pool *pool;         /* one thread: the writer */
     nl_task_group *group;
     nl_sqlite *writer;     /* the writer thread's */
@@ -130,6 +136,40 @@ static nl_status raise_locked(const nl_state *state)
     return NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Opening the data folder"), NL_P("path", state->folder), NL_P("problem", problem));
 }
 
+/* ---- The reserve. */
+
+static void give_up_reserve(nl_state *state)
+{
+    if (state->has_reserve && ftruncate(state->reserve, 0) == 0) nl_log(NL_LOG_WARN, "The disk of %s is full: its reserve is used for what frees space", state->folder);
+    state->has_reserve = false;
+}
+
+static uint64_t free_bytes(const nl_state *state)
+{
+    struct statvfs disk;
+    return fstatvfs(state->reserve, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+}
+
+/* Only where there is room for much more: what was freed is for the user's next write, not for the reserve. */
+static void take_reserve(nl_state *state)
+{
+    if (state->reserve < 0 || state->has_reserve || free_bytes(state) < 3 * (uint64_t)RESERVE_BYTES) return;
+    state->has_reserve = posix_fallocate(state->reserve, 0, RESERVE_BYTES) == 0;
+    if (!state->has_reserve && ftruncate(state->reserve, 0) != 0) nl_log(NL_LOG_DEBUG, "the reserve keeps what there was room for");
+}
+
+static void open_reserve(nl_state *state)
+{
+    char path[NL_PATH_BYTES_MAX];
+    struct stat file;
+    below(state, "reserve", path);
+    state->reserve = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (state->reserve < 0) return; /* a disk that is full from the beginning: there is nothing to be deleted yet */
+    state->has_reserve = fstat(state->reserve, &file) == 0 && file.st_blocks > 0;
+    if (free_bytes(state) < RESERVE_BYTES / 4) give_up_reserve(state); /* starting needs some */
+    else take_reserve(state);
+}
+
 static nl_status take_lock(nl_state *state)
 {
     char path[NL_PATH_BYTES_MAX];
@@ -138,6 +178,7 @@ static nl_status take_lock(nl_state *state)
     if (state->lock < 0) return nl_raise_errno(errno, "Opening the lock", nl_str_from(path));
     struct flock lock;
     if (set_lock(state->lock, F_OFD_SETLK, &lock) != 0) return errno == EAGAIN || errno == EACCES ? raise_locked(state) : nl_raise_errno(errno, "Locking", nl_str_from(path));
+    open_reserve(state);
     char text[32];
     const int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
     if (ftruncate(state->lock, 0) != 0 || pwrite(state->lock, text, (size_t)length, 0) != length) return nl_raise_errno(errno, "Writing", nl_str_from(path));
@@ -242,17 +283,40 @@ static nl_status commit(nl_state *state)
     return nl_note_if(status, NL_HERE, "committing to %s/lakehouse.db", state->folder);
 }
 
-static nl_status run_alone(nl_state *state, write_request *request)
+/* While the reserve is away its room is kept for deletions: who fills the disk again must not make them impossible. */
+static nl_status check_room(nl_state *state, const write_request *request)
 {
+    if (request->is_freeing || state->has_reserve || state->reserve < 0 || free_bytes(state) >= RESERVE_BYTES) return NULL;
+    nl_status status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Writing"), NL_P("path", state->folder), NL_P("problem", "the disk is full: less than 4 MiB are left"));
+    nl_error_set_kind(status, NL_KIND_RETRY);
+    return status;
+}
+
+static nl_status try_alone(nl_state *state, write_request *request)
+{
+    NL_TRY(check_room(state, request));
     NL_TRY(nl_sqlite_run(state->writer, "BEGIN IMMEDIATE"));
     nl_status status = request->work(request->argument, state->writer);
     if (status) roll_back(state);
     return status ? status : commit(state);
 }
 
+static nl_status run_alone(nl_state *state, write_request *request)
+{
+    nl_status status = try_alone(state, request);
+    if (!status || !request->is_freeing || !state->has_reserve || !nl_sqlite_is_full(status)) return status;
+    nl_error_free(status);
+    give_up_reserve(state);
+    status = try_alone(state, request);
+    /* The log moves into the database while there is room for it, and gives its own back. */
+    nl_error_free(nl_sqlite_run(state->writer, "PRAGMA wal_checkpoint(TRUNCATE)"));
+    return status;
+}
+
 /* *is_lost: the whole transaction is gone, not only what this request wrote. */
 static nl_status run_in_savepoint(nl_state *state, write_request *request, bool *is_lost)
 {
+    NL_TRY(check_room(state, request));
     nl_status status = nl_sqlite_run(state->writer, "SAVEPOINT request");
     if (!status) {
         status = request->work(request->argument, state->writer);
@@ -314,6 +378,7 @@ static nl_status write_loop(void *argument, uint32_t worker)
     atomic_store(&state->writer_thread, (uint64_t)pthread_self());
     for (write_request *batch = take_batch(state); batch; batch = take_batch(state)) {
         run_batch(state, batch);
+        take_reserve(state);
         nl_mutex_lock(&state->mutex);
         for (write_request *request = batch, *next; request; request = next) {
             next = request->next; /* the request is its caller's stack: gone once it is told */
@@ -325,10 +390,10 @@ static nl_status write_loop(void *argument, uint32_t worker)
     return NULL;
 }
 
-nl_status nl_state_write(nl_state *state, nl_state_work work, void *argument)
+static nl_status write_request_run(nl_state *state, nl_state_work work, void *argument, bool is_freeing)
 {
     NL_CHECK(atomic_load(&state->writer_thread) != (uint64_t)pthread_self());
-    write_request request = {.work = work, .argument = argument};
+    write_request request = {.work = work, .argument = argument, .is_freeing = is_freeing};
     pthread_cond_init(&request.done, NULL);
     nl_mutex_lock(&state->mutex);
     if (state->last) state->last->next = &request;
@@ -339,6 +404,16 @@ nl_status nl_state_write(nl_state *state, nl_state_work work, void *argument)
     nl_mutex_unlock(&state->mutex);
     pthread_cond_destroy(&request.done);
     return request.status;
+}
+
+nl_status nl_state_write(nl_state *state, nl_state_work work, void *argument)
+{
+    return write_request_run(state, work, argument, false);
+}
+
+nl_status nl_state_write_freeing(nl_state *state, nl_state_work work, void *argument)
+{
+    return write_request_run(state, work, argument, true);
 }
 
 /* ---- Migrations. */
@@ -373,7 +448,7 @@ static nl_status migrate(void *argument, nl_sqlite *database)
 nl_status nl_state_migrate(nl_state *state, const char *part, const char *const *versions, uint32_t version_count)
 {
     migration self = {.part = nl_str_from(part), .versions = versions, .version_count = version_count};
-    return nl_note_if(nl_state_write(state, migrate, &self), NL_HERE, "preparing the tables of %s in %s", part, state->folder);
+    return nl_note_if(nl_state_write_freeing(state, migrate, &self), NL_HERE, "preparing the tables of %s in %s", part, state->folder);
 }
 
 /* ---- Opening and closing. */
@@ -383,6 +458,7 @@ nl_status nl_state_open(nl_str folder, nl_state **state)
     nl_state *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
     made->lock = -1;
+    made->reserve = -1;
     nl_mutex_init(&made->mutex);
     pthread_cond_init(&made->has_work, NULL);
     nl_status status = set_folder(made, folder);
@@ -410,6 +486,7 @@ void nl_state_close(nl_state *state)
     nl_pool_free(state->pool);
     for (uint32_t i = 0; i < state->reader_count; i++) nl_sqlite_close(state->readers[i]);
     nl_sqlite_close(state->writer);
+    if (state->reserve >= 0) close(state->reserve);
     if (state->lock >= 0) close(state->lock);
     pthread_cond_destroy(&state->has_work);
     nl_mutex_fini(&state->mutex);

@@ -4,6 +4,7 @@
  *   objects/ab/cdef…      bytes of objects too large for the database
  *   uploads/              bytes on their way; emptied at start
  *   lock                  held by the process that serves the folder
+ *   reserve               4 MiB of nothing: given up when the disk is full, so that what frees space can still be done
  * Writes go through one thread that puts all that wait into one transaction, each in a savepoint: an fsync serves many
  * commits, and every writer learns of its own failure only. Reads have connections of their own. Folder 0700, files 0600.
  */
@@ -27,5 +28,7 @@ typedef nl_status (*nl_state_work)(void *argument, nl_sqlite *database);
 /* Durable when it returns NULL. work runs in the writer's thread and may run again when its batch had to be repeated: it
  * must only read its argument and the database, and write its results whole. Its failure undoes its own writes only. */
 NL_MUST_USE nl_status nl_state_write(nl_state *state, nl_state_work work, void *argument);
+/* The same for what makes room (deletions) and for what a start cannot do without: on a full disk the reserve goes for it. */
+NL_MUST_USE nl_status nl_state_write_freeing(nl_state *state, nl_state_work work, void *argument);
 /* On a connection of the calling thread's own, with a snapshot that holds as long as work runs. */
 NL_MUST_USE nl_status nl_state_read(nl_state *state, nl_state_work work, void *argument);

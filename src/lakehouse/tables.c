@@ -88,7 +88,7 @@ nl_status nl_tables_delete_loose(nl_tables *tables, nl_str bucket)
 {
     loose_work work = {.bucket = bucket};
     if (tables->objects) NL_TRY(nl_objects_delete_bucket(tables->objects, bucket, true));
-    return nl_state_write(tables->state, forget_loose, &work);
+    return nl_state_write_freeing(tables->state, forget_loose, &work);
 }
 
 static nl_status sweep_loose(nl_tables *tables)
@@ -316,7 +316,7 @@ static nl_status delete_warehouse(void *argument, nl_sqlite *database)
 nl_status nl_tables_drop_warehouse(nl_tables *tables, int64_t warehouse_id)
 {
     warehouse_work work = {.id = warehouse_id};
-    return nl_state_write(tables->state, delete_warehouse, &work);
+    return nl_state_write_freeing(tables->state, delete_warehouse, &work);
 }
 
 /* ---- Documents ---- */

@@ -283,7 +283,7 @@ nl_status nl_tables_drop_namespace(nl_tables *tables, int64_t warehouse_id, cons
     nl_arena *arena = nl_arena_new(tables->memory);
     namespace_work work = {.warehouse_id = warehouse_id, .prefix = dotted(arena, parts, part_count), .remembered = remembered, .arena = arena};
     nl_status status = nl_namespace_join(arena, parts, part_count, &work.name);
-    if (!status) status = nl_state_write(tables->state, delete_namespace, &work);
+    if (!status) status = nl_state_write_freeing(tables->state, delete_namespace, &work);
     if (!status) *was_dropped = work.exists;
     nl_arena_free(arena);
     return status;

@@ -249,7 +249,7 @@ nl_status nl_tables_drop(nl_tables *tables, int64_t warehouse_id, const nl_ident
     nl_arena *arena = nl_arena_new(tables->memory);
     pointer_work work = {.warehouse_id = warehouse_id, .name = identifier->name, .is_view = is_view, .expected_token = expected_token, .remembered = remembered, .arena = arena};
     nl_status status = nl_namespace_join(arena, identifier->namespace_parts, identifier->namespace_count, &work.scope);
-    if (!status) status = nl_state_write(tables->state, drop, &work);
+    if (!status) status = nl_state_write_freeing(tables->state, drop, &work);
     if (!status) *was_dropped = work.exists;
     const nl_str bucket = !status && work.exists ? bucket_of(work.found.warehouse_location) : (nl_str){0};
     if (bucket.length) status = nl_tables_delete_loose(tables, bucket);

@@ -196,6 +196,6 @@ nl_status nl_glue_delete_database(nl_glue_call *call)
 {
     tags_work work = {.call = call};
     NL_TRY(nl_glue_need(call, call->body, "Name", &work.name));
-    NL_TRY(nl_state_write(call->glue->tables->state, delete_work, &work));
+    NL_TRY(nl_state_write_freeing(call->glue->tables->state, delete_work, &work));
     return nl_glue_answer_nothing(call);
 }

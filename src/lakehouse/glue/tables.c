@@ -232,7 +232,7 @@ nl_status nl_glue_delete_table(nl_glue_call *call)
     table_work work = {.call = call};
     NL_TRY(nl_glue_need(call, call->body, "DatabaseName", &work.database));
     NL_TRY(nl_glue_need(call, call->body, "Name", &work.name));
-    NL_TRY(nl_state_write(call->glue->tables->state, delete_work, &work));
+    NL_TRY(nl_state_write_freeing(call->glue->tables->state, delete_work, &work));
     return nl_glue_answer_nothing(call);
 }
 
@@ -258,7 +258,7 @@ nl_status nl_glue_batch_delete_table(nl_glue_call *call)
     table_work work = {.call = call};
     NL_TRY(nl_glue_need(call, call->body, "DatabaseName", &work.database));
     NL_TRY(nl_glue_need_list(call, "TablesToDelete", 100, &work.names));
-    NL_TRY(nl_state_write(call->glue->tables->state, batch_delete_work, &work));
+    NL_TRY(nl_state_write_freeing(call->glue->tables->state, batch_delete_work, &work));
     nl_json_writer json = nl_glue_begin(call);
     nl_json_key(&json, "Errors");
     nl_json_begin(&json, '[');

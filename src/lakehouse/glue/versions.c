@@ -132,7 +132,7 @@ static nl_status delete_versions(nl_glue_call *call, version_work *work)
     work->call = call;
     NL_TRY(nl_glue_need(call, call->body, "DatabaseName", &work->database));
     NL_TRY(nl_glue_need(call, call->body, "TableName", &work->name));
-    return nl_state_write(call->glue->tables->state, delete_work, work);
+    return nl_state_write_freeing(call->glue->tables->state, delete_work, work);
 }
 
 static void free_json(void *json)

@@ -151,6 +151,10 @@ static void answer_error(nl_rest_api_call *call, nl_error *error)
         const nl_str clean = without_quotes(call->arena, text ? text : "");
         message = errors[i].words ? nl_arena_f(call->arena, "%s" NL_STR_FMT, errors[i].words, NL_STR_ARG(clean)) : nl_str_from(text);
     }
+    if (!status && nl_error_kind_of(error) == NL_KIND_RETRY) { /* a full disk: for certain nothing was changed */
+        status = 503;
+        type = "ServiceUnavailableException";
+    }
     if (!status) {
         status = 500;
         type = "InternalServerError";

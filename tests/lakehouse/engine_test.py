@@ -64,4 +64,18 @@ def test_a_column_comes_in_large_pieces():
         check(count <= 26, f"{count} requests for 24 MB")
 
 
+def test_patterns_stand_for_objects():
+    with Lakehouse(names=["s3"]) as lake:
+        make_bucket(lake)
+        for name in ("a/b1", "a/b2", "a/c", "d/k=1", "d/k=2"):
+            sql(lake, f"INSERT OVERWRITE DIRECTORY 's3a://files/{name}' USING parquet SELECT '{name}' AS f")
+        for pattern, found in [("a/*", ["a/b1", "a/b2", "a/c"]), ("a/b?", ["a/b1", "a/b2"]), ("a/b[^2]/*.parquet", ["a/b1"]), ("{a/{b1,c},d/k=2}", ["a/b1", "a/c", "d/k=2"]),
+                               ("*/b*/*", ["a/b1", "a/b2"]), ("d/k=*/*.parquet", ["d/k=1", "d/k=2"])]:
+            equal([row[0] for row in sql(lake, f"SELECT f FROM parquet.`s3a://files/{pattern}` ORDER BY f")], found, pattern)
+        check("[PATH_NOT_FOUND] Path does not exist: s3a://files/a/x*." in sql(lake, "SELECT * FROM parquet.`s3a://files/a/x*`", fails=True), "a pattern without files")
+        view = "CREATE TEMPORARY VIEW v USING parquet OPTIONS (path 's3a://files/{}', {})"
+        equal(sql(lake, view.format("", "recursiveFileLookup 'true', pathGlobFilter '*.{parquet,csv}', modifiedAfter '2020-01-01'"), "SELECT count(*) FROM v"), [["5"]])
+        check("UNABLE_TO_INFER_SCHEMA" in sql(lake, view.format("a/c", "modifiedBefore '2020-01-01'"), fails=True), "nothing is that old")
+
+
 run_tests(__import__("__main__"))

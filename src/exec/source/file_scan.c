@@ -284,6 +284,10 @@ static nl_status next_morsel(file_scan *self, morsel *work)
             nl_mutex_unlock(&self->mutex);
             status = nl_cancel_check(self->plan.query->cancel);
             if (!status) status = open_next(self, unit, &opened);
+            if (status && self->plan.ignores_missing && nl_error_condition(status) == NL_COND_PATH_NOT_FOUND) {
+                nl_error_free(status);
+                status = NULL;
+            }
             nl_mutex_lock(&self->mutex);
             self->opening_count--;
             if (opened) link_opened(self, opened);

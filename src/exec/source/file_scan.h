@@ -53,6 +53,7 @@ typedef struct nl_file_scan_plan {
     void (*free_owner)(void *owner);
     nl_delete_cache *deletes;      /* taken; or NULL */
     uint32_t files_total;          /* before pruning, for metrics */
+    bool ignores_missing;          /* a file that is gone has no rows */
 } nl_file_scan_plan;
 
 /* Takes what the plan says, also on failure. */

@@ -1,8 +1,10 @@
 /* exec/source/file_source.c - see exec/sources.h: Parquet, CSV and JSON files that belong to no table. */
 #include "exec/source/file_source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
 
@@ -20,13 +22,27 @@ static nl_status no_memory(size_t bytes)
 
 /* ---- Schemas ---- */
 
+static nl_status cannot_infer(const nl_file_source *self)
+{
+    return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON"));
+}
+
+static nl_status forgive_missing(const nl_file_source *self, nl_status status)
+{
+    if (!status || !self->selection.ignores_missing || nl_error_condition(status) != NL_COND_PATH_NOT_FOUND) return status;
+    nl_error_free(status);
+    return NULL;
+}
+
 /* The first file speaks for all, as with Spark's mergeSchema=false. */
 static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
 {
     nl_file *file = NULL;
     nl_parquet_footer *footer = NULL;
     const nl_parquet_type_options options = {0};
-    NL_TRY(nl_fs_open(self->files.fs, self->files.files[0].path, &file));
+    for (uint32_t i = 0; !file && i < self->files.file_count; i++)
+        NL_TRY(forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &file)));
+    if (!file) return cannot_infer(self);
     nl_status status = nl_parquet_footer_read(file, memory, &footer);
     if (!status) status = nl_parquet_footer_type(footer, &options, self->arena, type);
     nl_parquet_footer_release(footer);
@@ -40,9 +56,9 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
     uint32_t open_count = 0;
     nl_file **files = calloc(self->files.file_count + 1, sizeof(*files));
     if (!files) return no_memory(self->files.file_count);
-    while (!status && open_count < self->files.file_count) {
-        status = nl_fs_open(self->files.fs, self->files.files[open_count].path, &files[open_count]);
-        if (!status) open_count++;
+    for (uint32_t i = 0; !status && i < self->files.file_count; i++) {
+        status = forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &files[open_count]));
+        open_count += files[open_count] != NULL;
     }
     if (!status && self->format == NL_FILES_CSV) status = nl_csv_infer_schema(files, open_count, &self->csv, self->arena, memory, type);
     if (!status && self->format == NL_FILES_JSON) status = nl_json_infer_schema(files, open_count, &self->json, self->arena, memory, type);
@@ -54,9 +70,7 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
 
 static nl_status infer(nl_file_source *self, nl_memory *memory, const nl_type **type)
 {
-    if (self->files.file_count == 0)
-        return NL_RAISE(UNABLE_TO_INFER_SCHEMA,
-                        NL_P("format", self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON"));
+    if (self->files.file_count == 0) return cannot_infer(self);
     return self->format == NL_FILES_PARQUET ? parquet_type(self, memory, type) : text_type(self, memory, type);
 }
 
@@ -127,6 +141,7 @@ static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logi
         .arena = nl_arena_new(query->memory),
         .fs = nl_fs_retain(self->files.fs),
         .match = NL_PARQUET_MATCH_NAME_NOCASE,
+        .ignores_missing = self->selection.ignores_missing,
         .owner = nl_table_retain(table),
         .free_owner = release_table,
     };
@@ -188,6 +203,24 @@ bool nl_file_format_is_known(nl_str name)
     return find_format(name, &format) || nl_str_is_nocase(name, "orc");
 }
 
+/* A time of the option timeZone, else of the session's. */
+static nl_status parse_modified(nl_text_option_list list, const char *key, const nl_eval_confs *confs, bool *is_given, int64_t *micros)
+{
+    const nl_str *text = nl_text_option_find(list, key);
+    const nl_str *zone_name = nl_text_option_find(list, "timeZone");
+    const nl_timezone *zone = confs->zone ? confs->zone : nl_timezone_utc();
+    char lower[32];
+    if (!text) return NULL;
+    if (zone_name) NL_TRY(nl_timezone_find(*zone_name, &zone));
+    *is_given = nl_cast_timestamp(*text, zone, micros);
+    if (*is_given) return NULL;
+    snprintf(lower, sizeof(lower), "%s", key);
+    for (char *c = lower; *c; c++) *c |= 0x20;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
+                         "The timestamp provided for the '%s' option is invalid. The expected format is 'YYYY-MM-DDTHH:mm:ss', but the provided timestamp: " NL_STR_FMT ".", lower,
+                         NL_STR_ARG(*text));
+}
+
 static nl_status parse_options(nl_file_source *self, const nl_property *options, uint32_t count, const nl_eval_confs *confs)
 {
     const nl_text_session session = {.zone = confs->zone};
@@ -197,14 +230,12 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
     const nl_text_option_list list = {items, count};
     bool merges_schema = false;
     NL_TRY(nl_text_option_bool(list, "recursiveFileLookup", &self->selection.is_recursive));
+    NL_TRY(nl_text_option_bool(list, "ignoreMissingFiles", &self->selection.ignores_missing));
     for (uint32_t i = 0; i < count; i++) {
         if (nl_str_is_nocase(items[i].key, "pathGlobFilter")) self->selection.path_glob = items[i].value;
-        if (nl_str_is_nocase(items[i].key, "modifiedBefore") || nl_str_is_nocase(items[i].key, "modifiedAfter"))
-            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option " NL_STR_FMT " is not supported yet", NL_STR_ARG(items[i].key));
     }
-    if (nl_str_find(self->selection.path_glob, NL_STR("{"), 0) != NL_NOT_FOUND)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Alternatives in braces are not supported in pathGlobFilter yet: " NL_STR_FMT,
-                             NL_STR_ARG(self->selection.path_glob));
+    NL_TRY(parse_modified(list, "modifiedBefore", confs, &self->selection.has_before, &self->selection.before_micros));
+    NL_TRY(parse_modified(list, "modifiedAfter", confs, &self->selection.has_after, &self->selection.after_micros));
     NL_TRY(nl_text_option_bool(list, "mergeSchema", &merges_schema));
     if (merges_schema) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option mergeSchema is not supported for plain files yet");
     if (self->format == NL_FILES_CSV) return nl_csv_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->csv);

@@ -1,13 +1,12 @@
 /* exec/source/plain_files.c - see plain_files.h. */
 #include "exec/source/plain_files.h"
 
-#include <fnmatch.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "function/cast.h"
 #include "iceberg/partition.h"
+#include "storage/glob.h"
 
 #define DEFAULT_PARTITION "__HIVE_DEFAULT_PARTITION__"
 
@@ -22,7 +21,7 @@ typedef struct found_file {
 typedef struct listing {
     nl_arena *arena;
     const nl_file_selection *selection;
-    const char *path_glob; /* or NULL */
+    const nl_glob *path_glob; /* or NULL */
     nl_str base;    /* the folder being listed */
     nl_list found;  /* found_file * */
 } listing;
@@ -64,7 +63,9 @@ static nl_status add_file(listing *self, const nl_file_info *info)
         if (depth == DEPTH_MAX) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Folders nest too deeply: " NL_STR_FMT, NL_STR_ARG(info->path));
         parts[depth++] = nl_arena_str(self->arena, part);
     }
-    if (depth > 0 && self->path_glob && fnmatch(self->path_glob, nl_str_c(self->arena, parts[depth - 1]), FNM_PERIOD) != 0) return NULL;
+    if (depth > 0 && self->path_glob && !nl_glob_matches(self->path_glob, parts[depth - 1])) return NULL;
+    if (self->selection->has_before && info->modified_micros >= self->selection->before_micros) return NULL;
+    if (self->selection->has_after && info->modified_micros <= self->selection->after_micros) return NULL;
     *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes, .depth = depth};
     file->names = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     file->values = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
@@ -91,54 +92,33 @@ nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole)
     return NULL;
 }
 
-static nl_status list_one(listing *self, nl_str path, nl_fs *fs)
+static nl_status list_found(listing *self, const nl_file_info *info, nl_fs *fs)
+{
+    self->base = info->is_directory ? info->path : nl_path_parent(info->path);
+    return info->is_directory ? nl_fs_list(fs, info->path, true, visit, self) : add_file(self, info);
+}
+
+static nl_status list_named(listing *self, nl_str path, nl_fs *fs)
 {
     nl_file_info info;
-    NL_TRY(nl_fs_stat(fs, path, &info));
-    self->base = info.is_directory ? path : nl_path_parent(path);
-    return info.is_directory ? nl_fs_list(fs, path, true, visit, self) : add_file(self, &info);
-}
-
-static bool has_pattern(nl_str path)
-{
-    for (size_t i = 0; i < path.length; i++)
-        if (strchr("*?[{", path.data[i])) return true;
-    return false;
-}
-
-/* *is_listed stays false when nothing matches: the caller tells that the path does not exist. */
-static nl_status list_matches(listing *self, nl_str pattern, nl_fs *fs, bool *is_listed)
-{
-    glob_t matches = {0};
-    nl_status status = NULL;
-    if (glob(nl_str_c(self->arena, pattern), GLOB_BRACE, NULL, &matches) == 0) {
-        *is_listed = true;
-        for (size_t i = 0; i < matches.gl_pathc && !status; i++)
-            status = list_one(self, nl_arena_str(self->arena, nl_str_from(matches.gl_pathv[i])), fs);
-    }
-    globfree(&matches);
-    return status;
-}
-
-/* glob(3) is of the machine's disk, which a confined session may not see. */
-static bool shows_local_disk(nl_fs *fs)
-{
-    nl_file_info root;
-    nl_error *error = nl_fs_stat(fs, NL_STR("/"), &root);
-    const bool is_shown = !error;
-    nl_error_free(error);
-    return is_shown;
+    nl_error *error = nl_fs_stat(fs, path, &info);
+    if (!error) return list_found(self, &info, fs);
+    if (nl_error_condition(error) != NL_COND_PATH_NOT_FOUND || path.data[0] != '/') return error;
+    nl_error_free(error); /* as Spark tells it */
+    return NL_RAISE(PATH_NOT_FOUND, NL_P_STR("path", nl_arena_f(self->arena, "file:" NL_STR_FMT, NL_STR_ARG(path))));
 }
 
 static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
 {
     nl_str path;
+    const nl_file_info *matches = NULL;
+    uint32_t match_count = 0;
     NL_TRY(nl_plain_path_absolute(self->arena, given, &path));
     if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
-    bool is_listed = false;
-    if (has_pattern(path) && path.data[0] == '/' && shows_local_disk(files->fs) && access(nl_str_c(self->arena, path), F_OK) != 0)
-        NL_TRY(list_matches(self, path, files->fs, &is_listed));
-    return is_listed ? NULL : list_one(self, path, files->fs);
+    if (nl_glob_is_pattern(path)) NL_TRY(nl_fs_glob(files->fs, path, self->arena, &matches, &match_count));
+    for (uint32_t i = 0; i < match_count; i++)
+        NL_TRY(list_found(self, &matches[i], files->fs));
+    return match_count > 0 ? NULL : list_named(self, path, files->fs);
 }
 
 /* Without partition columns Spark reads no subfolders. */
@@ -238,7 +218,7 @@ nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl
                               nl_arena *arena, nl_plain_files *files)
 {
     listing self = {.arena = arena, .selection = selection};
-    if (selection->path_glob.length > 0) self.path_glob = nl_str_c(arena, selection->path_glob);
+    if (selection->path_glob.length > 0) NL_TRY(nl_glob_compile(arena, selection->path_glob, &self.path_glob));
     *files = (nl_plain_files){.fs = files->fs};
     for (uint32_t i = 0; i < path_count; i++)
         NL_TRY(list_path(&self, paths[i], files));

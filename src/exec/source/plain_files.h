@@ -24,11 +24,15 @@ typedef struct nl_plain_files {
 typedef struct nl_file_selection {
     nl_str path_glob;  /* pathGlobFilter: what names of files must match; empty: all */
     bool is_recursive; /* recursiveFileLookup: all files below, whose folders' names say nothing */
+    bool has_before, has_after;
+    int64_t before_micros; /* modifiedBefore: only files changed earlier */
+    int64_t after_micros;  /* modifiedAfter: only files changed later */
+    bool ignores_missing;  /* ignoreMissingFiles: one that went after it was listed has no rows */
 } nl_file_selection;
 
 /* Lists files and folders; names that begin with _ or . are left out, as Spark does. Without folders col=value only the
- * files right below a path are read. A path that does not exist and holds * ? [ or { stands for what it matches. Types of
- * partition columns are inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
+ * files right below a path are read. A path is a pattern (storage/glob.h); one that matches nothing may still be a name.
+ * Types of partition columns are inferred: INT, BIGINT, DOUBLE, DATE, TIMESTAMP, STRING. Everything lives in the arena.
  * Fails: PATH_NOT_FOUND; NILAS_ILLEGAL_ARGUMENT when folders disagree about the partition columns. */
 NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_file_selection *selection, const nl_eval_confs *confs,
                                           nl_arena *arena, nl_plain_files *files);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,13 +110,34 @@ static void test_paths_may_be_patterns(void **state)
 {
     (void)state;
     const nl_file_selection all = {0};
-    assert_string_equal(list("/*.csv", &all), "a.csv | 0");
+    assert_string_equal(list("/*.csv", &all), "a.csv | 0"); /* the hidden one was matched, and left out */
     assert_string_equal(list("/{a.csv,b.txt}", &all), "a.csv b.txt | 0");
     assert_string_equal(list("/parts/day=[12]", &all), "d.csv e.csv | 0");
+    assert_string_equal(list("/p*/*=2", &all), "e.csv | 0");
     assert_string_equal(list("/?.parquet", &all), "PATH_NOT_FOUND");
-    make_file("b[1].csv"); /* a name that is there is no pattern */
+    assert_string_equal(list("/none.csv", &all), "PATH_NOT_FOUND");
+    assert_string_equal(list("/a[.csv", &all), "NILAS_ILLEGAL_ARGUMENT");
+    make_file("b[1].csv"); /* nothing matches: it is a name */
     assert_string_equal(list("/b[1].csv", &all), "b[1].csv | 0");
+    make_file("b1.csv");
+    assert_string_equal(list("/b[1].csv", &all), "b1.csv | 0");
+    assert_int_equal(remove(nl_str_c(arena, nl_arena_f(arena, "%s/b1.csv", root))), 0);
     assert_int_equal(remove(nl_str_c(arena, nl_arena_f(arena, "%s/b[1].csv", root))), 0);
+}
+
+static void test_files_are_chosen_by_when_they_changed(void **state)
+{
+    (void)state;
+    enum { YEAR_2020 = 1577836800 };
+    const int64_t micros = YEAR_2020 * 1000000LL;
+    const struct timespec times[2] = {{.tv_sec = YEAR_2020}, {.tv_sec = YEAR_2020}};
+    const nl_file_selection before = {.has_before = true, .before_micros = micros + 1}, not_before = {.has_before = true, .before_micros = micros};
+    const nl_file_selection after = {.has_after = true, .after_micros = micros}, both = {.has_before = true, .before_micros = micros + 1, .has_after = true, .after_micros = micros - 1};
+    assert_int_equal(utimensat(AT_FDCWD, nl_str_c(arena, nl_arena_f(arena, "%s/b.txt", root)), times, 0), 0);
+    assert_string_equal(list("/*.*", &before), "b.txt | 0");
+    assert_string_equal(list("/*.*", &not_before), "| 0");
+    assert_string_equal(list("/*.*", &after), "a.csv | 0");
+    assert_string_equal(list("/b.txt", &both), "b.txt | 0");
 }
 
 int main(void)
@@ -124,6 +146,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_subfolders_count_only_as_partitions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_are_chosen_by_a_pattern, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_paths_may_be_patterns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_are_chosen_by_when_they_changed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

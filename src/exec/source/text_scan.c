@@ -68,7 +68,12 @@ static nl_status open_part(text_reader *self, bool *is_done)
     const text_part *part = &scan->parts[at];
     self->base.morsel = at;
     self->plain = &source->files.files[part->file];
-    NL_TRY(nl_fs_open(source->files.fs, self->plain->path, &self->file));
+    nl_error *error = nl_fs_open(source->files.fs, self->plain->path, &self->file);
+    if (error && source->selection.ignores_missing && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) {
+        nl_error_free(error);
+        return NULL;
+    }
+    NL_TRY(error);
     if (source->format == NL_FILES_CSV) {
         const nl_csv_source csv = {.file = self->file, .options = &source->csv, .file_type = source->data_type, .wanted = scan->wanted,
                                    .wanted_count = scan->wanted_count, .start = part->start, .stop = part->stop};
@@ -112,6 +117,7 @@ static nl_status text_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)
         if (!self->file) {
             NL_TRY(open_part(self, is_done));
             if (*is_done) return NULL;
+            if (!self->file) continue;
         }
         NL_TRY(read_rows(self, &rows, &is_part_done));
         if (is_part_done) {

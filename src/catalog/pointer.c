@@ -241,7 +241,47 @@ typedef struct purge {
     nl_path_set *files;
     nl_arena *arena;
     nl_list batch; /* nl_str * */
+    nl_str places[5]; /* the table's own: its location, and where its properties put files */
+    uint32_t place_count;
+    uint64_t kept_count; /* files that lie elsewhere */
+    nl_str kept;         /* one of them */
 } purge;
+
+/* Metadata may name any file, by accident or malice: a table that was registered, files that were added where they lay.
+ * What is removed lies in a bucket that the table has a place in, and on a disk below such a place. */
+static void note_places(purge *self, const nl_table_metadata *metadata)
+{
+    static const char *const keys[] = {"write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path"};
+    self->places[self->place_count++] = nl_path_local(self->arena, nl_without_slash(metadata->location));
+    for (size_t i = 0; i < NL_COUNT(keys); i++) {
+        const nl_str place = nl_table_property(metadata, keys[i], NULL);
+        if (place.length) self->places[self->place_count++] = nl_path_local(self->arena, nl_without_slash(place));
+    }
+}
+
+/* "s3a://bucket/key" → "bucket"; data NULL: not on S3. */
+static nl_str bucket_of(nl_str path)
+{
+    const size_t end = nl_str_find(path, NL_STR("://"), 0);
+    const nl_str scheme = nl_str_slice(path, 0, end);
+    if (end == NL_NOT_FOUND || !(nl_str_is_nocase(scheme, "s3") || nl_str_is_nocase(scheme, "s3a") || nl_str_is_nocase(scheme, "s3n"))) return (nl_str){0};
+    const nl_str rest = nl_str_slice(path, end + 3, path.length);
+    return nl_str_slice(rest, 0, nl_str_find_char(rest, '/', 0));
+}
+
+static bool is_below(nl_str path, nl_str place)
+{
+    if (!nl_str_starts(path, place) || nl_str_find(path, NL_STR("/../"), 0) != NL_NOT_FOUND) return false;
+    return path.length > place.length && (path.data[place.length] == '/' || nl_str_ends(place, NL_STR("/")));
+}
+
+static bool is_ours(purge *self, nl_str path)
+{
+    const nl_str bucket = bucket_of(path), local = bucket.data ? path : nl_path_local(self->arena, path);
+    for (uint32_t i = 0; i < self->place_count; i++)
+        if (bucket.data ? nl_str_equal(bucket, bucket_of(self->places[i])) : self->places[i].length > 1 && is_below(local, self->places[i])) return true;
+    return false;
+}
 
 #define PURGE_BATCH 1000u
 
@@ -269,6 +309,11 @@ static nl_status remove_file(void *argument, nl_str path, int32_t tag)
 {
     purge *self = argument;
     (void)tag;
+    if (!is_ours(self, path)) {
+        self->kept_count++;
+        self->kept = path;
+        return NULL;
+    }
     nl_str *kept = NL_NEW(self->arena, nl_str);
     *kept = path;
     nl_list_add(self->arena, &self->batch, kept);
@@ -292,8 +337,12 @@ static nl_status purge_in(nl_iceberg_table *table, const nl_table_metadata *meta
     NL_TRY(nl_reachable_manifests(table, metadata->snapshots, metadata->snapshot_count, arena, self.files, &manifests));
     NL_TRY(nl_reachable_files(table, &manifests, note_file, &self));
     add_metadata_files(&self, metadata);
+    note_places(&self, metadata);
     NL_TRY(nl_path_set_each(self.files, remove_file, &self));
-    return self.batch.count ? remove_batch(&self) : NULL;
+    if (self.batch.count) NL_TRY(remove_batch(&self));
+    if (self.kept_count)
+        nl_log(NL_LOG_WARN, "%llu files of a purged table stay: they lie outside its location, such as %.*s", (unsigned long long)self.kept_count, NL_STR_ARG(self.kept));
+    return NULL;
 }
 
 /* The table is gone from its catalog: this one only reads. */

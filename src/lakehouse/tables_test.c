@@ -253,6 +253,94 @@ static void test_the_engine_sees_a_warehouse_as_a_catalog(void **unused)
     close_lakehouse(&self);
 }
 
+static nl_status change_to(nl_iceberg_table *table, const nl_table_update *update)
+{
+    const nl_table_metadata *updated = NULL, *committed = NULL;
+    assert_ok(nl_table_metadata_update(table->metadata, update, 1, NULL, &updated));
+    nl_status status = table->store->ops->swap(table->store, table->metadata, updated, NULL, &committed);
+    nl_table_metadata_release(updated);
+    nl_table_metadata_release(committed);
+    return status;
+}
+
+/* The engine's catalog is what clients of Athena and Trino reach: metadata is written nowhere but below the warehouse, and in a
+ * table bucket in the table's own storage. */
+static void test_clients_of_the_engine_choose_no_place_outside(void **unused)
+{
+    (void)unused;
+    lakehouse self;
+    open_lakehouse(&self);
+    char outside[96], below[128], beside[128];
+    snprintf(outside, sizeof(outside), "%s/outside", folder);
+    snprintf(below, sizeof(below), "file:%s/warehouse/elsewhere", folder);
+    snprintf(beside, sizeof(beside), "file:%s/warehouse/../outside", folder);
+    for (uint32_t round = 0; round < 2; round++) {
+        nl_catalog *catalog;
+        nl_iceberg_table *table = NULL, *other = NULL;
+        const nl_schema *schema;
+        const nl_commit_environment environment = {0};
+        const nl_ice_field field = {.id = 1, .name = NL_STR("x"), .type = nl_ice_type_of(NL_ICE_LONG)};
+        const nl_identifier identifier = {scope, 1, NL_STR("placed")}, second = {scope, 1, NL_STR("second")};
+        const char *const wrong[] = {outside, beside, "/", "file:/etc", round ? "s3://b/x" : "file:", round ? below : outside};
+        bool was_dropped;
+        assert_ok(nl_schema_new(self.arena, 0, nl_ice_type_struct(self.arena, &field, 1), NULL, 0, &schema));
+        assert_ok(nl_tables_catalog(self.tables, round ? self.bucket.id : self.plain.id, NL_STR("lake"), &environment, &catalog));
+        assert_ok(nl_catalog_create_table(catalog, &identifier, &(nl_table_request){.schema = schema}, &table));
+        for (size_t i = 0; i < NL_COUNT(wrong); i++) {
+            const nl_property path = {NL_STR("write.metadata.path"), nl_str_from(wrong[i])};
+            assert_fails(change_to(table, &(nl_table_update){.kind = NL_UPDATE_SET_PROPERTIES, .properties = {&path, 1}}), NILAS_ILLEGAL_ARGUMENT, "ocation");
+            assert_fails(change_to(table, &(nl_table_update){.kind = NL_UPDATE_SET_LOCATION, .text = nl_str_from(wrong[i])}), NILAS_ILLEGAL_ARGUMENT, "ocation");
+            assert_fails(nl_catalog_create_table(catalog, &second, &(nl_table_request){.schema = schema, .properties = &path, .property_count = 1}, &other), NILAS_ILLEGAL_ARGUMENT, "ocation");
+        }
+        assert_int_not_equal(access(outside, F_OK), 0);
+        if (round == 0) {
+            const nl_property path = {NL_STR("write.metadata.path"), nl_str_from(below)};
+            assert_ok(change_to(table, &(nl_table_update){.kind = NL_UPDATE_SET_PROPERTIES, .properties = {&path, 1}}));
+        }
+        nl_iceberg_table_release(table);
+        assert_ok(nl_catalog_drop_table(catalog, &identifier, true, &was_dropped));
+        nl_catalog_release(catalog);
+    }
+    close_lakehouse(&self);
+}
+
+/* PURGE keeps to gc.enabled, and to what was looked at: another state of the table, or another table of that name, stays. */
+static void test_a_purge_is_of_what_was_looked_at(void **unused)
+{
+    (void)unused;
+    lakehouse self;
+    nl_catalog *catalog;
+    nl_iceberg_table *table = NULL;
+    const nl_schema *schema;
+    nl_table_entry entry;
+    bool was_dropped = true, exists;
+    const nl_commit_environment environment = {0};
+    const nl_ice_field field = {.id = 1, .name = NL_STR("x"), .type = nl_ice_type_of(NL_ICE_LONG)};
+    const nl_identifier identifier = {scope, 1, NL_STR("kept")};
+    const nl_property off = {NL_STR("gc.enabled"), NL_STR("false")}, on = {NL_STR("gc.enabled"), NL_STR("true")};
+    open_lakehouse(&self);
+    assert_ok(nl_schema_new(self.arena, 0, nl_ice_type_struct(self.arena, &field, 1), NULL, 0, &schema));
+    assert_ok(nl_tables_catalog(self.tables, self.plain.id, NL_STR("lake"), &environment, &catalog));
+    assert_ok(nl_catalog_create_table(catalog, &identifier, &(nl_table_request){.schema = schema, .properties = &off, .property_count = 1}, &table));
+    const char *file = nl_str_c(self.arena, nl_path_local(self.arena, table->metadata->metadata_file));
+    assert_fails(nl_catalog_drop_table(catalog, &identifier, true, &was_dropped), NILAS_VALIDATION_FAILED, "Cannot purge table: GC is disabled");
+    assert_int_equal(access(file, F_OK), 0);
+    assert_ok(nl_tables_find(self.tables, self.plain.id, &identifier, self.arena, &entry, &exists));
+    assert_true(exists);
+    assert_ok(change_to(table, &(nl_table_update){.kind = NL_UPDATE_SET_PROPERTIES, .properties = {&on, 1}}));
+    nl_status status = nl_tables_drop(self.tables, self.plain.id, &identifier, false, entry.version_token, NULL, &was_dropped); /* the token of before */
+    assert_non_null(status);
+    nl_error_free(status);
+    assert_ok(nl_tables_find(self.tables, self.plain.id, &identifier, self.arena, &entry, &exists));
+    assert_true(exists);
+    assert_ok(nl_catalog_drop_table(catalog, &identifier, true, &was_dropped));
+    assert_true(was_dropped);
+    assert_int_not_equal(access(file, F_OK), 0);
+    nl_iceberg_table_release(table);
+    nl_catalog_release(catalog);
+    close_lakehouse(&self);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +351,8 @@ int main(void)
         cmocka_unit_test(test_a_bucket_is_taken_once_and_goes_with_its_table),
         cmocka_unit_test(test_locations_stay_below_the_warehouse),
         cmocka_unit_test(test_the_engine_sees_a_warehouse_as_a_catalog),
+        cmocka_unit_test(test_clients_of_the_engine_choose_no_place_outside),
+        cmocka_unit_test(test_a_purge_is_of_what_was_looked_at),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -2,11 +2,15 @@
 
     python3 tests/catalogs/rest_test.py NILAS
 """
+import json
 import random
 import re
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 from pyiceberg.catalog.rest import RestCatalog
 
@@ -210,6 +214,32 @@ def old_server(program, server):
     proxy.stop()
 
 
+def strangers(server, tables):
+    """What is signed for a table that is being made: requests below the place that the server gave it, and no others."""
+    token = json.load(ask("POST", f"{server.uri}/v1/oauth/tokens", urllib.parse.urlencode({"grant_type": "client_credentials", "client_id": server.keys[0],
+                                                                                              "client_secret": server.keys[1]}), "application/x-www-form-urlencoded"))["access_token"]
+    schema = {"type": "struct", "schema-id": 0, "fields": [{"id": 1, "name": "a", "type": "int", "required": False}]}
+    staged = json.load(ask("POST", tables, json.dumps({"name": "odd name", "schema": schema, "stage-create": True}), token=token, delegation="remote-signing"))
+    location, endpoint = staged["metadata"]["location"], f"{server.uri}/{staged['config']['s3.signer.endpoint']}"
+    root = "http://127.0.0.1:9/" + location.split("://")[1]
+
+    def signs(uri, url):
+        try:
+            return "headers" in json.load(ask("POST", url, json.dumps({"region": "us-east-1", "method": "PUT", "uri": uri, "headers": {}}), token=token))
+        except urllib.error.HTTPError as error:
+            return error.code
+    bucket = "/".join(root.split("/")[:4])
+    plain = endpoint.split("?")[0]
+    same("signed for a staged table", [[True, 403, 403, 403, 404, 404]],
+         nilas=[[signs(root + "/data/x", endpoint), signs(bucket + "/d/c/data/x", endpoint), signs(root + "/../c/data/x", endpoint), signs(root + "x/data", endpoint),
+                 signs(root + "/data/x", plain), signs(root + "/data/x", endpoint[:-1] + ("0" if endpoint[-1] != "0" else "1"))]])
+
+
+def ask(method, url, body, kind="application/json", token=None, delegation=None):
+    headers = {"Content-Type": kind, **({"Authorization": f"Bearer {token}"} if token else {}), **({"X-Iceberg-Access-Delegation": delegation} if delegation else {})}
+    return urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers, method=method), timeout=30)
+
+
 def delegated(program, server):
     """Files on S3 without keys of one's own for them: handed out with the table, or each request signed by the server."""
     signing = {key: value for key, value in server.signing().items() if key != "warehouse"}
@@ -221,7 +251,12 @@ def delegated(program, server):
                          "INSERT INTO s3.d.t SELECT id, repeat('x', 1000) FROM range(20000);\nDELETE FROM s3.d.t WHERE id % 2 = 0;\n"
                          "CALL s3.system.expire_snapshots(table => 'd.t', older_than => timestamp '2100-01-01 00:00:00', retain_last => 1);\nSELECT count(*), sum(id) FROM s3.d.t")
         same(how, [["10000", "100000000"]], nilas=rows[-1:])
-        nilas.run("DROP TABLE s3.d.t PURGE;\nDROP NAMESPACE s3.d")
+        rows = nilas.run("CREATE TABLE s3.d.c USING iceberg AS SELECT id FROM s3.d.t WHERE id < 10;\nINSERT INTO s3.d.c VALUES (100);\n"
+                         "REPLACE TABLE s3.d.c USING iceberg AS SELECT sum(id) AS total FROM s3.d.c;\nSELECT total FROM s3.d.c")
+        same(f"{how}: tables made of a query", [["125"]], nilas=rows[-1:])
+        if how == "remote-signing":
+            strangers(server, f"{server.uri}/v1/namespaces/d/tables")
+        nilas.run("DROP TABLE s3.d.t PURGE;\nDROP TABLE s3.d.c PURGE;\nDROP NAMESPACE s3.d")
     error = Nilas(program, confs("s3", server.uri, **signing), no_keys).fails("CREATE NAMESPACE s3.e;\nCREATE TABLE s3.e.t USING iceberg AS SELECT 1 AS a")
     same("without keys there is no access", [[True]], nilas=[["credentials" in error or "AccessDenied" in error or "keys" in error]])
 

@@ -290,6 +290,9 @@ def test_rename_register_drop():
     equal(api.ok("POST", f"/namespaces/{scope}/register", {**register, "overwrite": True})["metadata-location"], made["metadata-location"])
     api.fails("POST", f"/namespaces/{scope}/register", {"name": "no", "metadata-location": made["metadata-location"] + "x"}, 404, "NotFoundException")
     api.fails("POST", f"/namespaces/{scope}/register", {"name": "no", "metadata-location": "file:/etc/passwd"}, 400, "IllegalArgumentException")
+    api.ok("POST", f"/namespaces/{scope}/tables/back", {"requirements": [], "updates": [{"action": "set-properties", "updates": {"gc.enabled": "false"}}]})
+    api.fails("DELETE", f"/namespaces/{scope}/tables/back?purgeRequested=true", None, 400, "ValidationException", "GC is disabled")
+    api.ok("POST", f"/namespaces/{scope}/tables/back", {"requirements": [], "updates": [{"action": "remove-properties", "removals": ["gc.enabled"]}]})
     api.ok("DELETE", f"/namespaces/{scope}/tables/back?purgeRequested=true", status=204)
     api.fails("POST", f"/namespaces/{scope}/register", register, 404, "NotFoundException")
 

@@ -79,6 +79,7 @@ void nl_rest_api_write_page_token(nl_rest_api_call *call, nl_json_writer *json, 
 typedef struct nl_rest_api_table_reply {
     const nl_kept_metadata *kept;
     bool is_staged; /* no metadata-location */
+    nl_str staged_name; /* of a staged table; or empty */
     bool is_commit; /* no config */
 } nl_rest_api_table_reply;
 void nl_rest_api_write_table(nl_rest_api_call *call, const nl_rest_api_table_reply *table);
@@ -123,4 +124,5 @@ nl_status nl_rest_api_rename_table(nl_rest_api_call *call);
 nl_status nl_rest_api_report_metrics(nl_rest_api_call *call);
 nl_status nl_rest_api_load_credentials(nl_rest_api_call *call);
 nl_status nl_rest_api_sign(nl_rest_api_call *call);
+nl_str nl_rest_api_staged_key(nl_rest_api_call *call, nl_str location);
 nl_status nl_rest_api_commit_transaction(nl_rest_api_call *call);

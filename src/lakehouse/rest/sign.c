@@ -3,6 +3,8 @@
 #include "lakehouse/rest/rest_private.h"
 
 #include "base/calendar.h"
+#include "lakehouse/access.h"
+#include "storage/digest.h"
 #include "storage/sigv4.h"
 
 typedef struct target {
@@ -32,6 +34,34 @@ static bool is_within(const target *parts, nl_str location)
     const nl_str root = nl_str_slice(location, scheme + 2, location.length); /* "/bucket/folder" */
     if (!nl_str_starts(parts->path, root) || nl_str_find(parts->path, NL_STR(".."), 0) != NL_NOT_FOUND) return false;
     return parts->path.length == root.length || parts->path.data[root.length] == '/';
+}
+
+/* Proves that we chose (or checked) this location for a table that is staged: staged tables are kept nowhere. */
+nl_str nl_rest_api_staged_key(nl_rest_api_call *call, nl_str location)
+{
+    uint8_t mac[32];
+    const nl_str secret = call->rest->options.keys.secret_key;
+    const nl_str text = nl_arena_f(call->arena, "a staged table of warehouse %lld at " NL_STR_FMT, (long long)call->warehouse.id, NL_STR_ARG(location));
+    nl_hmac_sha256((nl_bytes){(const uint8_t *)secret.data, secret.length}, (nl_bytes){(const uint8_t *)text.data, text.length}, mac);
+    return nl_hex(call->arena, mac, sizeof(mac));
+}
+
+/* Is it a file of the table, or of the one that is being made? *is_good only when NULL is returned. */
+static nl_status check_table(nl_rest_api_call *call, const target *parts, bool *is_good)
+{
+    nl_table_entry entry;
+    nl_kept_metadata kept;
+    bool exists;
+    NL_TRY(nl_tables_find(call->tables, call->warehouse.id, &call->identifier, call->arena, &entry, &exists));
+    const nl_str staged = nl_request_parameter(call->request, "staged", NULL), key = nl_request_parameter(call->request, "key", NULL);
+    if (!exists && staged.length && key.length && nl_same_secret(key, nl_rest_api_staged_key(call, staged))) {
+        *is_good = is_within(parts, staged);
+        return NULL;
+    }
+    NL_TRY(nl_rest_api_load(call, &call->identifier, &entry, &kept));
+    *is_good = is_within(parts, kept.metadata->location);
+    nl_kept_metadata_release(&kept);
+    return NULL;
 }
 
 static nl_status read_headers(nl_rest_api_call *call, const json_t *json, nl_str host, nl_property **headers, uint32_t *count)
@@ -93,11 +123,8 @@ nl_status nl_rest_api_sign(nl_rest_api_call *call)
     NL_TRY(nl_json_object(header_json, NL_REST_API_BODY, "headers"));
     if (!split_uri(uri, &parts)) return nl_rest_api_refuse(call, 400, "BadRequestException", "Invalid uri: " NL_STR_FMT, NL_STR_ARG(uri));
     if (call->identifier.name.length) {
-        nl_table_entry entry;
-        nl_kept_metadata kept;
-        NL_TRY(nl_rest_api_load(call, &call->identifier, &entry, &kept));
-        const bool is_good = is_within(&parts, kept.metadata->location);
-        nl_kept_metadata_release(&kept);
+        bool is_good = false;
+        NL_TRY(check_table(call, &parts, &is_good));
         if (!is_good) return nl_rest_api_refuse(call, 403, "ForbiddenException", "Not a file of this table: " NL_STR_FMT, NL_STR_ARG(uri));
     } else if (keys->is_strict) {
         return nl_rest_api_refuse(call, 403, "ForbiddenException", "Ask at the table's own sign endpoint");

@@ -2,6 +2,7 @@
 #include "lakehouse/rest/rest_private.h"
 
 #include "catalog/pointer.h"
+#include "storage/http.h"
 #include "storage/sigv4.h"
 
 /* ---- Answers ---- */
@@ -55,8 +56,20 @@ static void write_storage_credentials(nl_rest_api_call *call, nl_json_writer *js
     nl_json_end(json, ']');
 }
 
+/* Where requests for the files of a table are signed that is not there yet (CTAS writes them before it commits). */
+static void write_staged_signer(nl_rest_api_call *call, nl_json_writer *json, nl_str name, nl_str location)
+{
+    const nl_str path = call->request->path; /* …/v1/…/tables; what the client adds to its uri begins with v1 */
+    const size_t version = nl_str_find(path, NL_STR("/v1/"), 0);
+    if (version == NL_NOT_FOUND) return;
+    const nl_str key = nl_rest_api_staged_key(call, location), encoded = nl_url_encode(call->arena, location, false);
+    write_member(json, "s3.signer.endpoint", nl_arena_f(call->arena, NL_STR_FMT "/" NL_STR_FMT "/sign?staged=" NL_STR_FMT "&key=" NL_STR_FMT,
+                                                        NL_STR_ARG(nl_str_slice(path, version + 1, path.length)), NL_STR_ARG(nl_url_encode(call->arena, name, false)),
+                                                        NL_STR_ARG(encoded), NL_STR_ARG(key)));
+}
+
 /* Keys only when they are asked for: a table's config overrides what the client was configured with. */
-static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str location)
+static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str location, nl_str staged_name)
 {
     const bool is_on_s3 = nl_str_starts(location, NL_STR("s3"));
     const bool wants_keys = is_on_s3 && wants(call, "vended-credentials");
@@ -67,6 +80,7 @@ static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str lo
     } else if (is_on_s3 && wants(call, "remote-signing")) {
         nl_rest_api_write_io_config(call, json, false);
         write_member(json, "s3.remote-signing-enabled", NL_STR("true"));
+        if (staged_name.length) write_staged_signer(call, json, staged_name, location);
     }
     nl_json_end(json, '}');
     if (wants_keys) write_storage_credentials(call, json, location);
@@ -114,7 +128,7 @@ void nl_rest_api_write_table(nl_rest_api_call *call, const nl_rest_api_table_rep
     if (is_short) write_with_refs_only(call, metadata, json.out);
     else nl_append(json.out, (nl_str){(const char *)table->kept->json->data, table->kept->json->size_bytes});
     nl_json_after_value(&json);
-    if (!table->is_commit) write_config(call, &json, metadata->location);
+    if (!table->is_commit) write_config(call, &json, metadata->location, table->staged_name);
     nl_rest_api_end(call, &json, 200);
     if (!table->is_staged) nl_reply_header(call->request, call->reply, "ETag", entity_tag(call, metadata->metadata_file, is_short));
 }
@@ -260,7 +274,7 @@ nl_status nl_rest_api_create_table(nl_rest_api_call *call)
     } else if (!status) {
         status = publish(call, &table, made, &kept);
     }
-    if (!status) nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &kept, .is_staged = table.is_staged});
+    if (!status) nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &kept, .is_staged = table.is_staged, .staged_name = table.is_staged ? table.identifier.name : (nl_str){0}});
     nl_kept_metadata_release(&kept);
     nl_table_metadata_release(made);
     return status;

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: wheel nessie catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help mutations
+.PHONY: wheel nessie hive catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help mutations
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -28,7 +28,7 @@ test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIce
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
 	@scripts/lakehouse_test.sh build/debug/nilas
-	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing
+	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing hive
 	@scripts/tpch.sh build/debug/nilas 0.01
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
@@ -39,8 +39,11 @@ crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and
 lakehouse: build ## nilas up by boto3, PyIceberg and a browser
 	@scripts/lakehouse_test.sh build/debug/nilas
 
-catalogs: build ## JDBC, REST and Glue catalogs by nilas, Spark and PyIceberg by turns (needs java and mvn)
+catalogs: build ## JDBC, REST, Glue and Hive catalogs by nilas, Spark and PyIceberg by turns (needs java and mvn)
 	@scripts/catalogs_test.sh build/debug/nilas
+
+hive: build     ## a Hive metastore under many writers, and killed twenty times, by nilas and Spark at once (minutes)
+	@scripts/catalogs_test.sh build/debug/nilas hive-long
 
 nessie: build   ## Nessie's own server on nilas's S3, by nilas and Spark by turns (fetches 250 MB; needs mvn)
 	@scripts/catalogs_test.sh build/debug/nilas nessie

@@ -11,7 +11,7 @@ shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
 here=$root/tests/catalogs
-packages=("pyspark==4.0.1" "pyiceberg[pyarrow,sql-postgres,sql-sqlite,glue]==0.12.0" pandas boto3 "moto[server]")
+packages=("pyspark==4.0.1" "pyiceberg[pyarrow,sql-postgres,sql-sqlite,glue,hive]==0.12.0" pandas boto3 "moto[server]")
 iceberg=1.10.0
 
 need() { # commands and the Debian packages that bring them: need java,mvn openjdk-17-jre-headless maven
@@ -37,17 +37,20 @@ jar() { # group:artifact:version
 need java,mvn openjdk-17-jre-headless maven
 if ! compgen -G "/usr/lib/postgresql/*/bin/initdb" > /dev/null && ! command -v initdb > /dev/null; then need psql postgresql; fi
 python=$cache/venv/bin/python
-if ! "$python" -c 'import pyspark, pyiceberg, pyarrow, pandas, sqlalchemy, psycopg2, boto3, moto.server, flask' 2> /dev/null; then
+if ! "$python" -c 'import pyspark, pyiceberg, pyarrow, pandas, sqlalchemy, psycopg2, boto3, moto.server, flask, thrift' 2> /dev/null; then
   [ -x "$python" ] || python3 -m venv "$cache/venv"
   "$cache/venv/bin/pip" install -q "${packages[@]}"
 fi
 NILAS_SPARK_JARS=$(jar org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:$iceberg),$(jar org.apache.iceberg:iceberg-aws-bundle:$iceberg)
 NILAS_SPARK_JARS+=,$(jar org.postgresql:postgresql:42.7.5),$(jar org.xerial:sqlite-jdbc:3.49.1.0)
+export NILAS_METASTORE_TEMPLATE=$cache/metastore-template # a Derby database with the metastore's tables made
 export NILAS_SPARK_JARS SPARK_LOCAL_IP=127.0.0.1 TZ=UTC
 tests=("$@")
 [ ${#tests[@]} -gt 0 ] || for file in "$here"/*_test.py; do tests+=("$(basename "$file" _test.py)"); done
 for test in "${tests[@]}"; do
-  file=$here/${test}_test.py
+  file=$here/${test%-long}_test.py
   [ -f "$file" ] || file=$here/$test.py # the long ones, by name only: nessie
-  "$python" "$file" "$nilas" 2> "$cache/catalogs-$test.log" || { tail -40 "$cache/catalogs-$test.log" >&2; exit 1; }
+  long=()
+  [ "$test" = "${test%-long}" ] || long=(long)
+  "$python" "$file" "$nilas" "${long[@]}" 2> "$cache/catalogs-$test.log" || { tail -40 "$cache/catalogs-$test.log" >&2; exit 1; }
 done

@@ -40,3 +40,5 @@ NL_MUST_USE nl_status nl_memory_catalog_open(nl_str name, const nl_property *pro
                                              nl_memory *memory, nl_catalog **catalog); /* catalog/jdbc */
 NL_MUST_USE nl_status nl_glue_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
                                            nl_memory *memory, nl_catalog **catalog); /* catalog/glue */
+NL_MUST_USE nl_status nl_hive_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment,
+                                           nl_memory *memory, nl_catalog **catalog); /* catalog/hive */

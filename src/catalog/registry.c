@@ -13,7 +13,7 @@ typedef struct catalog_row {
 
 static const catalog_row rows[] = {
     {"hadoop", "org.apache.iceberg.hadoop.HadoopCatalog", nl_hadoop_catalog_open},
-    {"hive", "org.apache.iceberg.hive.HiveCatalog", NULL},
+    {"hive", "org.apache.iceberg.hive.HiveCatalog", nl_hive_catalog_open},
     {"rest", "org.apache.iceberg.rest.RESTCatalog", nl_remote_catalog_open},
     {"jdbc", "org.apache.iceberg.jdbc.JdbcCatalog", nl_jdbc_catalog_open},
     {"in-memory", "org.apache.iceberg.inmemory.InMemoryCatalog", nl_memory_catalog_open},

@@ -51,7 +51,7 @@ static void test_what_is_not_there_is_named_with_what_is(void **state)
     assert_fails(open_with("org.example.Other", "hadoop", NULL, "/tmp", &catalog), NILAS_ILLEGAL_ARGUMENT, SPARK_CATALOG);
     assert_fails(open_with(SPARK_CATALOG, "hadop", NULL, "/tmp", &catalog), NILAS_ILLEGAL_ARGUMENT, "hadop. It has hadoop (org.apache.iceberg.hadoop.HadoopCatalog)");
     assert_fails(open_with(SPARK_CATALOG, NULL, "org.example.Impl", "/tmp", &catalog), NILAS_ILLEGAL_ARGUMENT, "org.example.Impl");
-    assert_fails(open_with(SPARK_CATALOG, NULL, NULL, "/tmp", &catalog), NILAS_ILLEGAL_ARGUMENT, "hive (the default without type and catalog-impl)");
+    assert_fails(open_with(SPARK_CATALOG, NULL, NULL, "/tmp", &catalog), NILAS_ILLEGAL_ARGUMENT, "Hive catalog lake needs the address of a metastore"); /* hive is the default */
 }
 
 static void test_bad_combinations_are_refused(void **state)

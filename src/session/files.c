@@ -1,19 +1,22 @@
 /* session/files.c - how a session reaches files: Hadoop's settings of S3 among its confs, as spark.hadoop.fs.s3a.* or, as Spark
- * also takes them in SET, without "spark.hadoop.".
+ * also takes them in SET, without "spark.hadoop."; and those of the Hive metastore, for catalogs.
  */
 #include "session/session_private.h"
 
 #include "storage/s3.h"
 
-#define SPARK_PREFIX "spark.hadoop."
-#define S3A_PREFIX   "fs.s3a."
+#define SPARK_PREFIX   "spark.hadoop."
+#define S3A_PREFIX     "fs.s3a."
+#define HIVE_PREFIX    "hive."
+#define ICEBERG_PREFIX "iceberg." /* how Iceberg's Hive catalog commits */
 
 uint32_t nl_session_hadoop_properties(const nl_session *session, nl_property *properties)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < session->confs.count; i++) {
         const nl_property *conf = &session->confs.items[i];
-        if (nl_str_starts(conf->key, NL_STR(SPARK_PREFIX S3A_PREFIX)))
+        if (nl_str_starts(conf->key, NL_STR(SPARK_PREFIX S3A_PREFIX)) || nl_str_starts(conf->key, NL_STR(SPARK_PREFIX HIVE_PREFIX)) ||
+            nl_str_starts(conf->key, NL_STR(SPARK_PREFIX ICEBERG_PREFIX)))
             properties[count++] = (nl_property){nl_str_slice(conf->key, sizeof("spark.") - 1, conf->key.length), conf->value};
         else if (nl_str_starts(conf->key, NL_STR(S3A_PREFIX)))
             properties[count++] = *conf;

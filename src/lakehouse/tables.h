@@ -143,6 +143,8 @@ NL_MUST_USE nl_status nl_tables_fs(nl_tables *tables, nl_str path, nl_fs **fs);
 NL_MUST_USE nl_status nl_tables_warehouse_fs(nl_tables *tables, const nl_warehouse *warehouse, nl_str path, nl_fs **fs);
 /* Fails: NILAS_ILLEGAL_ARGUMENT for a local path outside the warehouse's own folder: clients name locations. */
 NL_MUST_USE nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *warehouse, nl_str location);
+/* The "location" among properties of a namespace, below which its tables go: a local one as above; a table bucket has none. */
+NL_MUST_USE nl_status nl_tables_check_scope(nl_tables *tables, const nl_warehouse *warehouse, const nl_property *properties, uint32_t count);
 NL_MUST_USE nl_status nl_tables_read_metadata(nl_tables *tables, nl_str metadata_file, nl_kept_metadata *kept);
 /* Writes the file after base's (NULL: the first): durable when it returns. kept->metadata has its name. */
 NL_MUST_USE nl_status nl_tables_write_metadata(nl_tables *tables, const nl_table_metadata *base, const nl_table_metadata *updated, nl_kept_metadata *kept);

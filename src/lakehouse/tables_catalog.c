@@ -144,6 +144,7 @@ static nl_status catalog_list_namespaces(nl_catalog *catalog, const nl_str *pare
 static nl_status catalog_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
 {
     tables_catalog *self = self_of(catalog);
+    NL_TRY(nl_tables_check_scope(self->tables, &self->warehouse, properties, property_count));
     return nl_tables_create_namespace(self->tables, self->warehouse.id, parts, part_count, properties, property_count, NULL);
 }
 
@@ -174,6 +175,7 @@ static nl_status catalog_update_namespace(nl_catalog *catalog, const nl_str *par
                                           const nl_str *removed, uint32_t removed_count)
 {
     tables_catalog *self = self_of(catalog);
+    NL_TRY(nl_tables_check_scope(self->tables, &self->warehouse, set, set_count));
     const nl_namespace_update update = {.set = set, .set_count = set_count, .removed = removed, .removed_count = removed_count};
     return nl_tables_update_namespace(self->tables, self->warehouse.id, parts, part_count, &update);
 }
@@ -241,6 +243,8 @@ static nl_status catalog_new_table(nl_catalog *catalog, const nl_identifier *ide
         nl_table_entry entry;
         bool exists;
         NL_TRY(nl_tables_find(self->tables, self->warehouse.id, identifier, arena, &entry, &exists));
+        if (location.length && !(exists && nl_str_starts(location, entry.warehouse_location)))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The location of a table in a table bucket cannot be chosen: create it without LOCATION");
         if (exists) location = entry.warehouse_location;
         else NL_TRY(nl_tables_new_storage(self->tables, arena, &uuid, &storage));
         if (!exists) location = storage;

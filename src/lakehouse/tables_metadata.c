@@ -117,6 +117,17 @@ nl_status nl_tables_check_location(nl_tables *tables, const nl_warehouse *wareho
                          NL_STR_ARG(warehouse->location));
 }
 
+nl_status nl_tables_check_scope(nl_tables *tables, const nl_warehouse *warehouse, const nl_property *properties, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!nl_str_is(properties[i].key, "location")) continue;
+        if (warehouse->kind == NL_WAREHOUSE_TABLE_BUCKET)
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A namespace of a table bucket has no location: each table gets a place of its own");
+        if (is_local(properties[i].value)) NL_TRY(nl_tables_check_location(tables, warehouse, properties[i].value));
+    }
+    return NULL;
+}
+
 static nl_status encode(const nl_table_metadata *metadata, nl_memory *memory, nl_buffer **json)
 {
     return nl_table_metadata_encode(metadata, false, memory, json);

@@ -485,6 +485,48 @@ def signed_headers(method, url, body=b"", secret="nilas", key="nilas", service="
     return {name: value for name, value in request.headers.items() if name.lower() != "host"}
 
 
+def test_locations_that_are_not_the_client_s_to_choose():
+    """A table bucket places its tables itself; no namespace leads out of the warehouse to this machine's files."""
+    bucket = Api(lake.url("s3tables") + "/iceberg/v1/" + urllib.parse.quote(ARN, safe=""))
+    scope = "placed_" + uuid.uuid4().hex[:8]
+    bucket.ok("POST", "/namespaces", {"namespace": [scope]})
+    own = bucket.ok("POST", f"/namespaces/{scope}/tables", {"name": "t", "schema": SCHEMA})["metadata"]["location"]
+    for location in ("s3://warehouse/x", "file:/tmp/x", own, own + "/x", "x"):
+        for staged in (False, True):
+            bucket.fails("POST", f"/namespaces/{scope}/tables", {"name": "u", "schema": SCHEMA, "location": location, "stage-create": staged}, 400, "BadRequestException", "cannot be chosen")
+        bucket.fails("POST", "/namespaces", {"namespace": [scope + "x"], "properties": {"location": location}}, 400, "IllegalArgumentException", "no location")
+        bucket.fails("POST", f"/namespaces/{scope}/properties", {"updates": {"location": location}}, 400, "IllegalArgumentException", "no location")
+    bucket.ok("POST", f"/namespaces/{scope}/tables", {"name": "u", "schema": SCHEMA, "location": None})
+    api = Api(lake.url("rest") + "/v1")
+    api.ok("POST", "/namespaces", {"namespace": [scope]})
+    glue = lake.client("glue")
+    athena = lake.client("athena")
+
+    def in_athena(statement):
+        execution = athena.start_query_execution(QueryString=statement, ResultConfiguration={"OutputLocation": "s3://warehouse/results/"})["QueryExecutionId"]
+        while (status := athena.get_query_execution(QueryExecutionId=execution)["QueryExecution"]["Status"])["State"] in ("QUEUED", "RUNNING"):
+            pass
+        return status["State"], status.get("StateChangeReason", "")
+
+    for location in ("file:/etc", "/etc", "file:///tmp/x", "file:/"):
+        api.fails("POST", "/namespaces", {"namespace": [scope + "x"], "properties": {"location": location}}, 400, "IllegalArgumentException", "not below the warehouse")
+        api.fails("POST", f"/namespaces/{scope}/properties", {"updates": {"location": location}}, 400, "IllegalArgumentException", "not below the warehouse")
+        for change in (lambda: glue.create_database(DatabaseInput={"Name": scope, "LocationUri": location}), lambda: glue.create_database(DatabaseInput={"Name": scope, "Parameters": {"location": location}}),
+                       lambda: glue.update_database(Name="default", DatabaseInput={"Name": "default", "LocationUri": location})):
+            try:
+                change()
+                check(False, f"Glue takes {location}")
+            except glue.exceptions.InvalidInputException as problem:
+                check("not below the warehouse" in str(problem), problem)
+        state, reason = in_athena(f"CREATE DATABASE {scope} LOCATION '{location}'")
+        check(state == "FAILED" and "not below the warehouse" in reason, f"Athena: {location}: {state} {reason}")
+    glue.create_database(DatabaseInput={"Name": scope, "LocationUri": "s3://warehouse/" + scope})
+    state, reason = in_athena(f"CREATE DATABASE {scope}_2 LOCATION 's3://warehouse/{scope}'")
+    equal((state, reason), ("SUCCEEDED", ""))
+    state, reason = in_athena(f'CREATE TABLE "s3tablescatalog/{ARN.split("/")[-1]}"."{scope}"."v" (a int) LOCATION \'s3://warehouse/y\' TBLPROPERTIES (\'table_type\' = \'iceberg\')')
+    check(state == "FAILED", f"Athena places a table of a table bucket: {state} {reason}")
+
+
 def test_signatures():
     base = lake.url("s3tables") + "/iceberg/v1"
     encoded = urllib.parse.quote(ARN, safe="")

@@ -89,7 +89,8 @@ static nl_status read_properties(nl_glue_call *call, const json_t *input, nl_pro
         made[(*count)++] = (nl_property){name, {json_string_value(value), json_string_length(value)}};
     }
     *properties = made;
-    return nl_arena_check(call->arena);
+    NL_TRY(nl_arena_check(call->arena));
+    return nl_tables_check_scope(call->glue->tables, &call->glue->warehouse, made, *count);
 }
 
 static nl_status keep_rest(nl_glue_call *call, nl_str name, const json_t *input)

@@ -65,6 +65,7 @@ nl_status nl_rest_api_create_namespace(nl_rest_api_call *call)
     NL_TRY(nl_rest_api_read_namespace(call, json_object_get(call->body, "namespace"), &identifier));
     NL_TRY(nl_rest_api_check_names(call, &identifier));
     NL_TRY(nl_properties_from_json(call->arena, json_object_get(call->body, "properties"), "properties", NL_REST_API_BODY, &properties, &count));
+    NL_TRY(nl_tables_check_scope(call->tables, &call->warehouse, properties, count));
     for (uint32_t i = 0; i < count; i++)
         if (nl_str_is(properties[i].key, "location")) NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, properties[i].value));
     nl_json_writer json = nl_rest_api_begin(call);
@@ -181,6 +182,7 @@ nl_status nl_rest_api_update_namespace(nl_rest_api_call *call)
             if (nl_str_equal(removed[i], set[k].key))
                 return nl_rest_api_refuse(call, 422, "UnprocessableEntityException", "Invalid namespace update: cannot simultaneously set and remove keys: [" NL_STR_FMT "]",
                                       NL_STR_ARG(removed[i]));
+    NL_TRY(nl_tables_check_scope(call->tables, &call->warehouse, set, set_count));
     for (uint32_t i = 0; i < set_count; i++)
         if (nl_str_is(set[i].key, "location")) NL_TRY(nl_tables_check_location(call->tables, &call->warehouse, set[i].value));
     namespace_answer answer = {.call = call,

@@ -234,11 +234,12 @@ nl_status nl_rest_api_check_free(nl_rest_api_call *call, const nl_identifier *id
                           entry.is_view != wants_view ? "with same name " : "", NL_STR_ARG(name));
 }
 
-/* Where the table goes; a table of a table bucket gets a bucket of its own, whatever the client wants. */
+/* Where the table goes; a table of a table bucket gets a bucket of its own. */
 static nl_status choose_location(nl_rest_api_call *call, table_creation *table)
 {
     nl_str *location = &table->creation.location;
     if (call->warehouse.kind == NL_WAREHOUSE_TABLE_BUCKET) {
+        if (location->length) return nl_rest_api_refuse(call, 400, "BadRequestException", "The location of a table in a table bucket cannot be chosen");
         NL_TRY(nl_tables_new_storage(call->tables, call->arena, &table->uuid, &table->storage));
         *location = table->storage;
         return NULL;

@@ -158,6 +158,7 @@ nl_status nl_build(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline
     case NL_PLAN_ALIAS: return nl_build(exec, node->children[0], pipeline);
     case NL_PLAN_CTE: return nl_build_cte(exec, node, pipeline);
     case NL_PLAN_CTE_REF: return nl_build_cte_reference(exec, node, pipeline);
+    case NL_PLAN_PYTHON: return nl_build_python(exec, node, pipeline);
     case NL_PLAN_SINGLE_ROW: return nl_build_single_row(exec, node, pipeline);
     }
     return nl_raise_text(NL_COND_INTERNAL_ERROR, NL_HERE, "plan node kind %d cannot be run", (int)node->kind);

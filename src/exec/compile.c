@@ -444,6 +444,7 @@ static nl_status compile_kind(compiler *c, scope *at, const nl_expr *expr, uint3
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
     case NL_EXPR_GROUPING:
+    case NL_EXPR_PYTHON:
     case NL_EXPR_SUBQUERY: break;
     }
     return nl_raise_text(NL_COND_INTERNAL_ERROR, NL_HERE, "expression kind %d cannot be evaluated here", (int)expr->kind);

@@ -189,5 +189,6 @@ NL_MUST_USE nl_status nl_build_sort(nl_exec *exec, const nl_logical *node, int64
 NL_MUST_USE nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);    /* window.c */
 NL_MUST_USE nl_status nl_build_limit(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);     /* materialise.c */
 NL_MUST_USE nl_status nl_build_single_row(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
+NL_MUST_USE nl_status nl_build_python(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);    /* python/operator.c */
 NL_MUST_USE nl_status nl_build_cte(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
 NL_MUST_USE nl_status nl_build_cte_reference(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);

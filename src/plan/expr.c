@@ -214,7 +214,7 @@ nl_status nl_expr_call_named(nl_arena *arena, const nl_eval_confs *confs, const 
 static bool is_not_constant_node(const nl_expr *expr)
 {
     static const bool varies[] = {[NL_EXPR_COLUMN] = true,    [NL_EXPR_OUTER] = true,    [NL_EXPR_AGGREGATE] = true,
-                                  [NL_EXPR_WINDOW] = true,    [NL_EXPR_GROUPING] = true, [NL_EXPR_SUBQUERY] = true};
+                                  [NL_EXPR_WINDOW] = true,    [NL_EXPR_PYTHON] = true,   [NL_EXPR_GROUPING] = true, [NL_EXPR_SUBQUERY] = true};
     _Static_assert(NL_COUNT(varies) == NL_EXPR_SUBQUERY + 1, "a row for the last kind");
     return expr->kind == NL_EXPR_CALL ? !expr->function->is_deterministic : varies[expr->kind];
 }
@@ -235,7 +235,7 @@ static bool visit_deterministic(void *context, const nl_expr *expr)
 {
     (void)context;
     if (expr->kind == NL_EXPR_CALL) return expr->function->is_deterministic;
-    return true;
+    return expr->kind != NL_EXPR_PYTHON; /* whatever it promises: rules must not move, share or repeat it */
 }
 
 bool nl_expr_is_deterministic(const nl_expr *expr)
@@ -247,6 +247,7 @@ static bool visit_safe(void *context, const nl_expr *expr)
 {
     (void)context;
     if (expr->kind == NL_EXPR_CALL) return !expr->function->can_fail;
+    if (expr->kind == NL_EXPR_PYTHON) return false;
     if (expr->kind == NL_EXPR_AGGREGATE || expr->kind == NL_EXPR_WINDOW) return !expr->call->can_fail;
     if (expr->kind == NL_EXPR_SUBQUERY) return expr->subquery_kind != NL_SUBQUERY_SCALAR;
     if (expr->kind != NL_EXPR_CAST || expr->cast_mode == NL_CAST_TRY || expr->cast_mode == NL_CAST_LEGACY) return true;

@@ -8,6 +8,7 @@
 
 #include "function/cast.h"
 #include "function/function.h"
+#include "function/python.h"
 
 typedef uint32_t nl_column_id; /* unique within one plan; 0 is none */
 
@@ -30,6 +31,7 @@ typedef enum nl_expr_kind {
     NL_EXPR_PARAMETER,   /* a lambda's variable, by column id                                    */
     NL_EXPR_AGGREGATE,   /* call(children…) [FILTER filter]; only inside AGGREGATE nodes         */
     NL_EXPR_WINDOW,      /* call(children…) OVER window; only inside WINDOW nodes                */
+    NL_EXPR_PYTHON,      /* python(children…), a value per row; gone after the optimizer (PYTHON nodes compute it)  */
     NL_EXPR_GROUPING,    /* bits of the grouping id; gone after analysis (becomes a call on the id column) */
     NL_EXPR_SUBQUERY     /* scalar, EXISTS, IN; after the optimizer only uncorrelated scalar ones, which exec runs first */
 } nl_expr_kind;
@@ -111,6 +113,7 @@ struct nl_expr {
             const nl_expr *filter;             /* or NULL */
             const nl_window_spec *window;      /* WINDOW */
         };
+        const nl_python_use *python;           /* PYTHON; of an AGGREGATE or WINDOW: nl_python_aggregate() */
         struct {                               /* SUBQUERY */
             nl_subquery_kind subquery_kind;
             const nl_logical *plan;            /* children[]: the left side(s) of IN */

@@ -91,6 +91,8 @@ static bool node_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
     case NL_EXPR_WINDOW:
         return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(by, a->filter, b->filter) &&
                windows_equal(by, a->window, b->window);
+    case NL_EXPR_PYTHON:
+        return a->python->function == b->python->function && a->python->function->is_deterministic && a->python->names == b->python->names;
     case NL_EXPR_SUBQUERY:
         return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
     case NL_EXPR_LAMBDA:

@@ -149,6 +149,8 @@ static const nl_pretty *derived(nl_arena *arena, const nl_expr *expr)
     }
     case NL_EXPR_LAMBDA:
         return children_pretty(arena, NL_STR("lambdafunction(\1)"), expr);
+    case NL_EXPR_PYTHON:
+        return children_pretty(arena, call_format(arena, expr->python->function->name, expr->child_count), expr);
     case NL_EXPR_GROUPING:
         return nl_pretty_text(arena, NL_STR("grouping_id()"));
     case NL_EXPR_SUBQUERY:

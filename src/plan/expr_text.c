@@ -217,6 +217,12 @@ void nl_expr_append_text(const nl_expr *expr, nl_builder *out)
     case NL_EXPR_WINDOW:
         append_aggregate(expr, out);
         return;
+    case NL_EXPR_PYTHON:
+        nl_append(out, expr->python->function->name);
+        nl_append_char(out, '(');
+        append_children(expr, ", ", out);
+        nl_append_char(out, ')');
+        return;
     case NL_EXPR_GROUPING:
         nl_append_c(out, "grouping_id()");
         return;

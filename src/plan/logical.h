@@ -28,6 +28,7 @@ typedef enum nl_logical_kind {
     NL_PLAN_CTE,        /* children[0] is the query, definition the subplan it uses more than once   */
     NL_PLAN_CTE_REF,    /* one use                                                                   */
     NL_PLAN_EMPTY,      /* no rows                                                                   */
+    NL_PLAN_PYTHON,     /* functions in Python over the child's rows, in worker processes: see nl_python_shape */
     NL_PLAN_SINGLE_ROW  /* SCALAR_SUBQUERY_TOO_MANY_ROWS when a second row comes; one row of nulls when none does */
 } nl_logical_kind;
 
@@ -44,6 +45,25 @@ typedef enum nl_join_kind {
 } nl_join_kind;
 
 typedef enum nl_set_kind { NL_SET_UNION_ALL, NL_SET_UNION, NL_SET_INTERSECT, NL_SET_INTERSECT_ALL, NL_SET_EXCEPT, NL_SET_EXCEPT_ALL } nl_set_kind;
+
+typedef enum nl_python_shape {
+    NL_PYTHON_ADD,      /* columns: the child's, then one per call                                                         */
+    NL_PYTHON_MAP,      /* one call with rows of its own, fed with all the arguments                                       */
+    NL_PYTHON_GROUP,    /* one call with rows of its own per group; the child is sorted by the first key_count arguments   */
+    NL_PYTHON_COGROUP,  /* the same; after the keys: which side (0, 1), the left's arguments, the right's                  */
+    NL_PYTHON_AGGREGATE, /* columns: the keys, then one per call; sorted as GROUP's child is                               */
+    NL_PYTHON_WINDOW,   /* columns: the child's, then one per call; sorted by keys, then by the order                      */
+    NL_PYTHON_EXPLODE   /* columns: the child's, then those of the rows that one row gives                                 */
+} nl_python_shape;
+
+/* chain[0](…) on the arguments at `offsets`, chain[1] on its result … */
+typedef struct nl_python_call {
+    const nl_python_function *const *chain;
+    uint32_t chain_count;
+    const uint32_t *offsets;
+    const nl_str *names; /* as in nl_python_use */
+    uint32_t offset_count;
+} nl_python_call;
 
 typedef struct nl_column {
     nl_column_id id;
@@ -129,6 +149,17 @@ struct nl_logical {
             double lower, upper;             /* rows whose random number lies in [lower, upper) */
             int64_t seed;
         } sample;
+        struct {                             /* PYTHON */
+            nl_python_shape shape;
+            int32_t eval;                    /* nl_python_eval */
+            const nl_expr *const *arguments; /* over the child's columns */
+            uint32_t argument_count;
+            const nl_str *argument_names;    /* what MAP and GROUP show to the function; NULL: nothing */
+            uint32_t key_count;
+            uint32_t left_count;             /* COGROUP: arguments of the left side */
+            const nl_python_call *calls;
+            uint32_t call_count;
+        } python;
         struct {                             /* CTE, CTE_REF */
             uint32_t id;
             const nl_logical *definition;    /* CTE_REF's columns match its columns by position */

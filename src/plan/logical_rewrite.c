@@ -92,6 +92,8 @@ static nl_status rewrite_node(expr_rewrite *r, nl_logical *plan)
         return rewrite_exprs(r, &plan->window.exprs, plan->window.expr_count);
     case NL_PLAN_GENERATE:
         return rewrite_exprs(r, &plan->generate.arguments, plan->generate.argument_count);
+    case NL_PLAN_PYTHON:
+        return rewrite_exprs(r, &plan->python.arguments, plan->python.argument_count);
     case NL_PLAN_RANGE:
     case NL_PLAN_LIMIT:
     case NL_PLAN_SET:
@@ -145,6 +147,8 @@ static bool walk_rest(const nl_logical *plan, expr_visit visit, void *context)
         return walk_all(plan->window.exprs, plan->window.expr_count, visit, context);
     } else if (plan->kind == NL_PLAN_GENERATE) {
         return walk_all(plan->generate.arguments, plan->generate.argument_count, visit, context);
+    } else if (plan->kind == NL_PLAN_PYTHON) {
+        return walk_all(plan->python.arguments, plan->python.argument_count, visit, context);
     }
     return true;
 }

@@ -138,6 +138,26 @@ static void append_limit(const nl_logical *plan, nl_builder *out)
     if (plan->limit.offset) nl_append_f(out, " offset %lld", (long long)plan->limit.offset);
 }
 
+static void append_python(const nl_logical *plan, nl_builder *out)
+{
+    static const char *const names[] = {[NL_PYTHON_ADD] = "EvalPython",         [NL_PYTHON_MAP] = "MapInPython",
+                                        [NL_PYTHON_GROUP] = "FlatMapGroupsInPython", [NL_PYTHON_COGROUP] = "FlatMapCoGroupsInPython",
+                                        [NL_PYTHON_AGGREGATE] = "AggregateInPython", [NL_PYTHON_WINDOW] = "WindowInPython",
+                                        [NL_PYTHON_EXPLODE] = "EvalPythonUDTF"};
+    nl_append_f(out, "%s ", names[plan->python.shape]);
+    for (uint32_t i = 0; i < plan->python.call_count; i++) {
+        const nl_python_call *call = &plan->python.calls[i];
+        for (uint32_t k = call->chain_count; k-- > 0;) nl_append_f(out, NL_STR_FMT "(", NL_STR_ARG(call->chain[k]->name));
+        for (uint32_t k = 0; k < call->offset_count; k++) {
+            if (k) nl_append_c(out, ", ");
+            nl_expr_append_text(plan->python.arguments[call->offsets[k]], out);
+        }
+        for (uint32_t k = 0; k < call->chain_count; k++) nl_append_char(out, ')');
+        nl_append_c(out, ", ");
+    }
+    append_columns(plan->columns, plan->column_count, out);
+}
+
 static void append_node(const nl_logical *plan, nl_builder *out)
 {
     switch (plan->kind) {
@@ -209,6 +229,9 @@ static void append_node(const nl_logical *plan, nl_builder *out)
     case NL_PLAN_EMPTY:
         nl_append_c(out, "LocalRelation <empty>, ");
         append_columns(plan->columns, plan->column_count, out);
+        return;
+    case NL_PLAN_PYTHON:
+        append_python(plan, out);
         return;
     case NL_PLAN_SINGLE_ROW:
         nl_append_c(out, "SingleRow");

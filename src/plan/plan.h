@@ -28,7 +28,8 @@ typedef struct nl_resolved_relation {
 
 /* What find_function answers: a function written in SQL. */
 typedef struct nl_sql_function {
-    const struct nl_ast_create_function *function; /* NULL: there is none of that name */
+    const struct nl_ast_create_function *function; /* NULL: there is none of that name, or `python` is it */
+    const nl_python_function *python;              /* or one of spark.udf.register */
     nl_str text;                                   /* its statement, for contexts      */
     nl_str full_name;
     bool is_temporary;

@@ -42,6 +42,9 @@ typedef enum nl_ast_dataframe_kind {
     NL_AST_DATAFRAME_TRANSPOSE,     /* exprs: the index column, or none                                            */
     NL_AST_DATAFRAME_OBSERVE,       /* names[0], exprs                                                             */
     NL_AST_DATAFRAME_PARSE,         /* names[0]: csv or json; schema or NULL; options                              */
+    NL_AST_DATAFRAME_MAP_PYTHON,    /* python: mapInPandas, mapInArrow                                             */
+    NL_AST_DATAFRAME_GROUP_PYTHON,  /* python; group: the keys (applyInPandas, applyInArrow)                       */
+    NL_AST_DATAFRAME_COGROUP_PYTHON, /* python; group, right, values: the right side's keys                        */
     NL_AST_DATAFRAME_AS_OF          /* right, condition …: see dataframe_join.c                                    */
 } nl_ast_dataframe_kind;
 
@@ -68,6 +71,7 @@ typedef struct nl_ast_dataframe {
     nl_ast_set_operator set_operator;
     bool is_all, allow_missing;
     struct nl_ast_properties *options;
+    const struct nl_python_function *python;
 } nl_ast_dataframe;
 
 /* A query with a text of its own, which its ranges mean, and its parameters (constants of the text around it). */

@@ -5,6 +5,8 @@
 #include "base/decimal.h"
 #include "column/type.h"
 
+struct nl_python_function; /* function/python.h */
+
 /* A piece of the statement's text. Offsets are bytes; line starts at 1; position is the column in characters, from 0.
  * Parentheses around an expression do not belong to its range. */
 typedef struct nl_ast_range {
@@ -288,6 +290,7 @@ typedef struct nl_ast_call {
     nl_ast_expr *filter;
     nl_ast_null_treatment nulls;
     nl_ast_window *over;
+    const struct nl_python_function *python; /* of a DataFrame: the function itself; `name` is not looked at; or NULL */
 } nl_ast_call;
 
 typedef struct nl_ast_when {

@@ -229,6 +229,7 @@ static const nl_predicate *translate(translation *self, const nl_expr *expr)
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
     case NL_EXPR_GROUPING:
+    case NL_EXPR_PYTHON:
     case NL_EXPR_SUBQUERY: break;
     }
     return unknown(self);

@@ -35,7 +35,7 @@ static nl_status function_name(call *c)
     c->parts = parts;
     c->part_count = count;
     if (!c->row) NL_TRY(nl_find_sql_function(c->scope, parts, count, &c->sql));
-    if (is_builtin || c->sql.function) return NULL;
+    if (is_builtin || c->sql.function || c->sql.python) return NULL;
     NL_TRY(nl_resolve_iceberg_call(c->scope, c->ast, parts, count, &c->made));
     if (c->made) return NULL;
     return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_names(arena, parts, count)),
@@ -414,6 +414,7 @@ static nl_status resolve_scalar(call *c, const nl_expr **result)
 
 nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
+    if (ast->call.python) return nl_resolve_python_call(scope, ast, ast->call.python, result);
     call c = {.scope = scope, .ast = ast};
     NL_TRY(function_name(&c));
     if (ast->call.form == NL_AST_CALL_STRUCT) {
@@ -423,6 +424,7 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     }
     *result = c.made;
     if (c.made) return NULL;
+    if (c.sql.python) return nl_resolve_python_call(scope, ast, c.sql.python, result);
     if (c.sql.function) return nl_resolve_sql_call(scope, ast, &c.sql, c.parts, c.part_count, result);
     /* rows that only the analyzer calls are no functions of SQL */
     const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN);

@@ -268,6 +268,7 @@ static double selectivity(nl_plan_context *context, const nl_logical *plan, cons
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
     case NL_EXPR_GROUPING:
+    case NL_EXPR_PYTHON:
     case NL_EXPR_SUBQUERY:
         break;
     }
@@ -459,6 +460,8 @@ double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan)
         return rows;
     case NL_PLAN_GENERATE:
         return nl_estimate_rows(context, plan->children[0]) * ROWS_PER_LIST;
+    case NL_PLAN_PYTHON:
+        return nl_estimate_rows(context, plan->children[0]);
     case NL_PLAN_SAMPLE:
         return nl_estimate_rows(context, plan->children[0]) * (plan->sample.upper - plan->sample.lower);
     case NL_PLAN_CTE_REF:

@@ -293,6 +293,7 @@ static nl_status prune(pruner *p, const nl_logical *plan, const nl_id_set *neede
     case NL_PLAN_DISTINCT:
     case NL_PLAN_ALIAS:
     case NL_PLAN_CTE_REF:
+    case NL_PLAN_PYTHON:
     case NL_PLAN_SINGLE_ROW:
         return prune_nothing(p, plan, result);
     }

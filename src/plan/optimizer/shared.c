@@ -238,6 +238,7 @@ bool nl_expr_rejects_nulls(const nl_expr *expr, const nl_id_set *set)
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
     case NL_EXPR_GROUPING:
+    case NL_EXPR_PYTHON:
     case NL_EXPR_SUBQUERY:
         return is_strict_in(expr, set);
     }

@@ -1,0 +1,116 @@
+/* Calls of functions in Python: a value per row, an aggregate, or an aggregate over a window. */
+#include "plan/analyzer/analyzer.h"
+
+typedef struct python_call {
+    nl_scope *scope;
+    const nl_ast_expr *ast;
+    const nl_python_function *function;
+    const nl_expr **args;
+    nl_str *names; /* data NULL: by position */
+    bool has_names;
+} python_call;
+
+/* Names once, and none before a position. */
+static nl_status check_names(const python_call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_ast_arguments *written = &c->ast->call.args;
+    const nl_str routine = nl_quote_name(arena, c->function->name);
+    for (uint32_t i = 0; i < written->count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (!c->names[k].data) continue;
+            const nl_str parameter = nl_quote_name(arena, c->names[k]);
+            if (!c->names[i].data) return NL_RAISE(UNEXPECTED_POSITIONAL_ARGUMENT, NL_P_STR("routineName", routine), NL_P_STR("parameterName", parameter));
+            if (nl_str_equal(c->names[i], c->names[k]))
+                return NL_RAISE(DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT__DOUBLE_NAMED_ARGUMENT_REFERENCE, NL_P_STR("routineName", routine),
+                                NL_P_STR("parameterName", parameter));
+        }
+    }
+    return NULL;
+}
+
+static nl_status resolve_arguments(python_call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_ast_arguments *written = &c->ast->call.args;
+    c->args = NL_NEW_ARRAY(arena, const nl_expr *, written->count + 1);
+    c->names = NL_NEW_ARRAY(arena, nl_str, written->count + 1);
+    for (uint32_t i = 0; i < written->count; i++) {
+        c->names[i] = written->items[i].name.text;
+        c->has_names = c->has_names || c->names[i].data;
+        NL_TRY(nl_resolve_expr(c->scope, written->items[i].value, &c->args[i]));
+    }
+    return check_names(c);
+}
+
+static const nl_pretty *call_pretty(const python_call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const uint32_t count = c->ast->call.args.count;
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i] = nl_expr_pretty(arena, c->args[i]);
+        if (c->names[i].data) parts[i] = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT " => \1", NL_STR_ARG(c->names[i])), &parts[i], 1);
+    }
+    return nl_pretty_parts(arena, nl_call_format(arena, c->function->name, count), parts, count);
+}
+
+static nl_expr *make(const python_call *c, nl_expr_kind kind)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    nl_python_use *use = NL_NEW(arena, nl_python_use);
+    *use = (nl_python_use){.function = c->function, .names = c->has_names ? c->names : NULL};
+    nl_expr *expr = nl_expr_new(arena, kind, c->function->type, c->args, c->ast->call.args.count);
+    expr->is_nullable = true;
+    expr->pretty = call_pretty(c);
+    expr->span = nl_span_of(c->ast->range);
+    if (kind == NL_EXPR_PYTHON) {
+        expr->python = use;
+        return expr;
+    }
+    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, expr->child_count + 1);
+    for (uint32_t i = 0; i < expr->child_count; i++) types[i] = expr->children[i]->type;
+    nl_bound_function *bound = NL_NEW(arena, nl_bound_function);
+    *bound = (nl_bound_function){.row = &nl_python_aggregate_row, .result_type = c->function->type, .is_nullable = true, .can_fail = true,
+                                 .argument_count = expr->child_count, .argument_types = types, .state = use};
+    expr->call = bound;
+    return expr;
+}
+
+static nl_status resolve_aggregate(python_call *c, const nl_expr **result)
+{
+    nl_scope *scope = c->scope;
+    if (scope->clause == NL_CLAUSE_JOIN) return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P("invalidExprSqls", "an aggregate function"));
+    if (scope->aggregate_depth) return NL_RAISE(NESTED_AGGREGATE_FUNCTION);
+    if (c->ast->call.filter) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "FILTER on an aggregate function written in Python is not supported.");
+    scope->aggregate_depth++;
+    nl_status status = resolve_arguments(c);
+    scope->aggregate_depth--;
+    if (!status) *result = make(c, NL_EXPR_AGGREGATE);
+    return status;
+}
+
+static nl_status resolve_over(python_call *c, const nl_expr **result)
+{
+    nl_scope *scope = c->scope;
+    scope->window_depth++;
+    nl_status status = resolve_arguments(c);
+    if (!status) status = nl_resolve_window(scope, c->ast, make(c, NL_EXPR_WINDOW), result);
+    scope->window_depth--;
+    return status;
+}
+
+nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result)
+{
+    python_call c = {.scope = scope, .ast = ast, .function = function};
+    const bool is_aggregate = function->eval == NL_PYTHON_GROUPED_AGG_PANDAS;
+    if (function->eval == NL_PYTHON_TABLE || function->eval == NL_PYTHON_ARROW_TABLE)
+        return NL_RAISE(NOT_A_SCALAR_FUNCTION, NL_P_STR("functionName", nl_quote_name(nl_scope_arena(scope), function->name)));
+    if (ast->call.over && !is_aggregate)
+        return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(nl_scope_arena(scope), "\"" NL_STR_FMT "\"", NL_STR_ARG(function->name))));
+    if (ast->call.over) return resolve_over(&c, result);
+    if (is_aggregate) return resolve_aggregate(&c, result);
+    NL_TRY(resolve_arguments(&c));
+    *result = make(&c, NL_EXPR_PYTHON);
+    return NULL;
+}

@@ -82,7 +82,7 @@ faults: build   ## every storage step of every kind of write failing in turn; me
 
 crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000); nilas up killed under load
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)
-	@NILAS_TEST_ARGUMENTS="--rounds 50" scripts/lakehouse_test.sh build/debug/nilas kill
+	@NILAS_TEST_ARGUMENTS="--rounds 50" scripts/lakehouse_test.sh build/debug/nilas kill kill_all
 
 mutations: build ## every part of requests to the catalog services replaced by something else
 	@NILAS_ALL_MUTATIONS=1 scripts/lakehouse_test.sh build/debug/nilas mutation

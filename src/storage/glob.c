@@ -102,14 +102,14 @@ static nl_status read_class(compiler *self, size_t *at)
         (*at)++;
     }
     for (bool is_first = true;; is_first = false) {
-        uint32_t first, last;
-        bool is_escaped;
+        uint32_t first = 0, last = 0;
+        bool is_escaped = false;
         NL_TRY(read_class_character(self, at, &first, &is_escaped));
         if (first == ']' && !is_escaped && !is_first) return NULL;
         last = first;
         if (*at + 1 < pattern.length && pattern.data[*at] == '-' && pattern.data[*at + 1] != ']') {
             (*at)++;
-            bool is_last_escaped;
+            bool is_last_escaped = false;
             NL_TRY(read_class_character(self, at, &last, &is_last_escaped));
             if (last < first) return refuse(pattern, "A character class with a range from its end");
         } else if ((first == '*' || first == '?') && !is_escaped) { /* Hadoop writes them as a regular expression's */

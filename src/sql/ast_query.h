@@ -144,6 +144,7 @@ typedef struct nl_ast_select {
     uint32_t hint_count;
     nl_ast_set_quantifier quantifier;
     nl_ast_exprs items;          /* empty: FROM alone, every column (`FROM t`), or a transform                 */
+    bool is_with_columns;        /* of a DataFrame: items stand beside all columns, or in the place of those of their names */
     nl_ast_transform *transform;
     nl_ast_relation *from;       /* NULL: no FROM. `FROM t SELECT a` comes out like `SELECT a FROM t`          */
     nl_ast_expr *where;

@@ -368,9 +368,17 @@ NL_MUST_USE nl_status nl_plan_fresh(nl_plan_context *context, const nl_logical *
  * complete; `first`: how many there were when this one's analysis began, so that the ones inside it are known. */
 uint32_t nl_terms_count(const nl_env *env);
 void nl_terms_add(nl_env *env, int64_t plan_id, uint32_t first, const nl_logical *plan);
-/* What a column came out as where an operator gives all its columns new ids (set operations, dropDuplicates). */
-void nl_terms_rename(nl_env *env, const nl_logical *from, const nl_logical *to);
+/* A column with a plan_id; by its name alone where that term's column is no longer there. CANNOT_RESOLVE_DATAFRAME_COLUMN. */
+NL_MUST_USE nl_status nl_resolve_term_column(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+bool nl_term_has_column(const nl_scope *scope, int64_t plan_id, nl_column_id id);
+/* Which columns' whole names match a regular expression; is_match: one per column. */
+NL_MUST_USE nl_status nl_column_pattern(nl_scope *scope, nl_str pattern, nl_column_set set, bool *is_match);
 NL_MUST_USE nl_status nl_apply_dataframe(nl_env *env, nl_scope *outer, const nl_ast_dataframe *dataframe, const nl_logical **plan);
+/* groupBy(…).agg(…).sort(…): the order may have aggregates of its own. */
+NL_MUST_USE nl_status nl_apply_sorted_aggregate(nl_env *env, nl_scope *outer, const nl_ast_dataframe *dataframe, const nl_ast_dataframe *sort,
+                                                const nl_logical **plan);
+/* A struct with a field put in or taken out. */
+NL_MUST_USE nl_status nl_resolve_update_field(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_analyze_text_query(nl_env *env, nl_scope *outer, const nl_ast_text_query *query, const nl_logical **plan);
 
 void nl_scope_over(nl_scope *scope, nl_env *env, nl_scope *outer, const nl_logical *plan, nl_clause clause);

@@ -1,14 +1,322 @@
-/* Steps of DataFrames: each takes the rows that come from its left. */
-#include "plan/analyzer/analyzer.h"
+/* Steps of DataFrames: each takes the rows that come from its left. Those that are a SELECT over them become one. */
+#include "plan/analyzer/dataframe.h"
+
+/* ---- SELECT ---- */
+
+static nl_status select_over(nl_dataframe_step *step, nl_ast_select *select, const nl_ast_organization *organization, const nl_logical **plan)
+{
+    nl_ast_relation input = {.kind = NL_AST_RELATION_PIPE};
+    const nl_ast_term term = {.kind = NL_AST_TERM_SELECT};
+    select->from = &input;
+    return nl_analyze_select(step->env, step->outer, &term, select, organization, plan);
+}
+
+nl_status nl_dataframe_select_text(nl_dataframe_step *step, nl_str text, const nl_logical **plan)
+{
+    const nl_sql_options options = {.is_unplaced = true};
+    nl_ast_statement *statement = NULL;
+    NL_TRY(nl_sql_parse(step->arena, text, &options, &statement));
+    NL_CHECK(statement->kind == NL_AST_STATEMENT_QUERY && statement->query->body->kind == NL_AST_TERM_SELECT);
+    nl_ast_select select = *statement->query->body->select;
+    return select_over(step, &select, NULL, plan);
+}
+
+static nl_status apply_select(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_ast_select select = {.items = step->dataframe->exprs};
+    if (select.items.count == 0) { /* df.select(): rows of no columns */
+        *plan = nl_logical_keep(step->arena, step->input, NULL, 0);
+        return NULL;
+    }
+    return select_over(step, &select, NULL, plan);
+}
+
+static nl_status apply_with_columns(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_ast_select select = {.items = step->dataframe->exprs, .is_with_columns = true};
+    return select_over(step, &select, NULL, plan);
+}
+
+/* Groups first, then the aggregates. */
+static nl_status apply_aggregate(nl_dataframe_step *step, const nl_ast_organization *organization, const nl_logical **plan)
+{
+    const nl_ast_dataframe *dataframe = step->dataframe;
+    const uint32_t count = dataframe->group.count + dataframe->exprs.count;
+    nl_ast_expr **items = NL_NEW_ARRAY(step->arena, nl_ast_expr *, count + 1);
+    if (dataframe->group.count) memcpy(items, dataframe->group.items, dataframe->group.count * sizeof *items);
+    if (dataframe->exprs.count) memcpy(items + dataframe->group.count, dataframe->exprs.items, dataframe->exprs.count * sizeof *items);
+    nl_ast_select select = {.items = {items, count}, .group_by = dataframe->group_by};
+    return select_over(step, &select, organization, plan);
+}
+
+/* ---- conditions and orders, which may mention columns that the projection below has left out ---- */
+
+static bool passes_columns(const nl_logical *plan)
+{
+    return plan->kind == NL_PLAN_FILTER || plan->kind == NL_PLAN_SORT || plan->kind == NL_PLAN_LIMIT || plan->kind == NL_PLAN_SAMPLE;
+}
+
+/* The columns that a projection at the bottom of the plan's own steps has left out. */
+static nl_column_set left_out(nl_dataframe_step *step)
+{
+    const nl_logical *plan = step->input;
+    while (passes_columns(plan)) plan = plan->children[0];
+    if (plan->kind != NL_PLAN_PROJECT) return (nl_column_set){0};
+    const nl_logical *below = plan->children[0];
+    nl_column *columns = NL_NEW_ARRAY(step->arena, nl_column, below->column_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < below->column_count; i++)
+        if (!nl_logical_find_column(plan, below->columns[i].id)) columns[count++] = below->columns[i];
+    return (nl_column_set){columns, count};
+}
+
+/* The plan with `more` among its outputs. */
+static const nl_logical *widened(nl_arena *arena, const nl_logical *plan, nl_column_set more)
+{
+    nl_list path = {0};
+    for (; passes_columns(plan); plan = plan->children[0]) nl_list_add(arena, &path, NL_UNCONST(plan));
+    const uint32_t count = plan->column_count + more.count;
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, count + 1);
+    const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    if (plan->column_count) {
+        memcpy(columns, plan->columns, plan->column_count * sizeof *columns);
+        memcpy(exprs, plan->project.exprs, plan->column_count * sizeof *exprs);
+    }
+    for (uint32_t i = 0; i < more.count; i++) {
+        columns[plan->column_count + i] = more.columns[i];
+        exprs[plan->column_count + i] = nl_column_ref(arena, &more.columns[i]);
+    }
+    const nl_logical *wide = nl_logical_project(arena, plan->children[0], columns, exprs, count);
+    for (uint32_t i = path.count; i-- > 0;) {
+        nl_logical *copy = NL_UNCONST(nl_logical_with_children(arena, path.items[i], &wide));
+        copy->columns = columns;
+        copy->column_count = count;
+        wide = copy;
+    }
+    return wide;
+}
+
+typedef struct used_columns {
+    nl_arena *arena;
+    nl_column_set among;
+    nl_column *found;
+    uint32_t count;
+} used_columns;
+
+static bool note_use(void *context, const nl_expr *expr)
+{
+    used_columns *used = context;
+    for (uint32_t i = 0; expr->kind == NL_EXPR_COLUMN && i < used->among.count; i++) {
+        if (used->among.columns[i].id != expr->column) continue;
+        bool is_known = false;
+        for (uint32_t k = 0; k < used->count; k++) is_known = is_known || used->found[k].id == expr->column;
+        if (!is_known) used->found[used->count++] = used->among.columns[i];
+    }
+    return true;
+}
+
+static used_columns start_uses(nl_dataframe_step *step)
+{
+    used_columns used = {.arena = step->arena, .among = left_out(step)};
+    used.found = NL_NEW_ARRAY(step->arena, nl_column, used.among.count + 1);
+    return used;
+}
+
+static void see_left_out(nl_scope *scope, nl_column_set set)
+{
+    if (set.count) scope->sets[scope->set_count++] = set;
+}
+
+/* The step over the widened input, without what was added for it. */
+static const nl_logical *over_uses(nl_dataframe_step *step, const used_columns *used)
+{
+    return used->count ? widened(step->arena, step->input, (nl_column_set){used->found, used->count}) : step->input;
+}
+
+static const nl_logical *without_uses(nl_dataframe_step *step, const used_columns *used, const nl_logical *plan)
+{
+    return used->count ? nl_logical_keep(step->arena, plan, step->input->columns, step->input->column_count) : plan;
+}
+
+static nl_status apply_filter(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_scope scope;
+    const nl_expr *condition = NULL;
+    used_columns used = start_uses(step);
+    nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_WHERE);
+    see_left_out(&scope, used.among);
+    NL_TRY(nl_resolve_condition(&scope, step->dataframe->condition, &condition));
+    if (nl_expr_has(condition, NL_EXPR_AGGREGATE))
+        return NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(step->arena, condition)), NL_P("expressionList", "aggregate functions"));
+    nl_expr_walk(condition, note_use, &used);
+    *plan = without_uses(step, &used, nl_logical_filter(step->arena, over_uses(step, &used), condition));
+    return NULL;
+}
+
+static nl_status apply_sort(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_scope scope;
+    nl_sort_key *keys = NULL;
+    uint32_t key_count = 0;
+    used_columns used = start_uses(step);
+    nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_ORDER_BY);
+    see_left_out(&scope, used.among);
+    NL_TRY(nl_resolve_order_by(&scope, &step->dataframe->sort, scope.sets[0], &keys, &key_count));
+    for (uint32_t i = 0; i < key_count; i++) {
+        if (nl_expr_has(keys[i].expr, NL_EXPR_AGGREGATE) || nl_expr_has(keys[i].expr, NL_EXPR_WINDOW))
+            return NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(step->arena, keys[i].expr)));
+        nl_expr_walk(keys[i].expr, note_use, &used);
+    }
+    *plan = without_uses(step, &used, nl_logical_sort(step->arena, over_uses(step, &used), keys, key_count, !step->dataframe->is_local));
+    return NULL;
+}
+
+/* ---- the rest ---- */
+
+static nl_status apply_repartition(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_scope scope;
+    nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_OTHER);
+    for (uint32_t i = 0; i < step->dataframe->exprs.count; i++) {
+        const nl_expr *ignored = NULL;
+        NL_TRY(nl_resolve_expr(&scope, step->dataframe->exprs.items[i], &ignored));
+    }
+    *plan = step->input;
+    return NULL;
+}
+
+static nl_status apply_sample(nl_dataframe_step *step, const nl_logical **plan)
+{
+    const nl_ast_dataframe *dataframe = step->dataframe;
+    if (dataframe->is_with_replacement) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Samples with replacement are not supported.");
+    if (dataframe->lower < 0 || dataframe->upper > 1 + 1e-6 || dataframe->lower > dataframe->upper)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: Sampling fraction (%g) must be on interval [0, 1] without replacement",
+                             dataframe->upper - dataframe->lower);
+    nl_logical *node = NL_UNCONST(nl_logical_over(step->arena, NL_PLAN_SAMPLE, step->input));
+    node->sample.lower = dataframe->lower;
+    node->sample.upper = dataframe->upper;
+    node->sample.seed = dataframe->seed;
+    *plan = node;
+    return NULL;
+}
+
+static nl_status apply_tail(nl_dataframe_step *step, const nl_logical **plan)
+{
+    const nl_ast_dataframe *dataframe = step->dataframe;
+    const nl_logical *counted = NULL;
+    const nl_value *count = NULL;
+    NL_TRY(nl_dataframe_select_text(step, NL_STR("SELECT count(1)"), &counted));
+    NL_TRY(nl_dataframe_run_row(step, counted, &count));
+    const int64_t wanted = NL_MAX(dataframe->count, 0);
+    *plan = nl_logical_limit(step->arena, step->input, wanted, NL_MAX(count[0].integer - wanted, 0));
+    return NULL;
+}
+
+static nl_status apply(nl_dataframe_step *step, const nl_logical **plan)
+{
+    switch (step->dataframe->kind) {
+    case NL_AST_DATAFRAME_SELECT: return apply_select(step, plan);
+    case NL_AST_DATAFRAME_FILTER: return apply_filter(step, plan);
+    case NL_AST_DATAFRAME_SORT: return apply_sort(step, plan);
+    case NL_AST_DATAFRAME_AGGREGATE: return apply_aggregate(step, NULL, plan);
+    case NL_AST_DATAFRAME_PIVOT: return nl_dataframe_pivot(step, plan);
+    case NL_AST_DATAFRAME_WITH_COLUMNS: return apply_with_columns(step, plan);
+    case NL_AST_DATAFRAME_DROP: return nl_dataframe_drop(step, plan);
+    case NL_AST_DATAFRAME_RENAME: return nl_dataframe_rename(step, plan);
+    case NL_AST_DATAFRAME_TO_DF: return nl_dataframe_to_df(step, plan);
+    case NL_AST_DATAFRAME_TO_SCHEMA: return nl_dataframe_to_schema(step, plan);
+    case NL_AST_DATAFRAME_DEDUPLICATE: return nl_dataframe_deduplicate(step, plan);
+    case NL_AST_DATAFRAME_TAIL: return apply_tail(step, plan);
+    case NL_AST_DATAFRAME_SAMPLE: return apply_sample(step, plan);
+    case NL_AST_DATAFRAME_UNPIVOT: return nl_dataframe_unpivot(step, plan);
+    case NL_AST_DATAFRAME_REPARTITION: return apply_repartition(step, plan);
+    case NL_AST_DATAFRAME_SET_BY_NAME: return nl_dataframe_set_by_name(step, plan);
+    case NL_AST_DATAFRAME_FILL_NA: return nl_dataframe_fill_na(step, plan);
+    case NL_AST_DATAFRAME_DROP_NA: return nl_dataframe_drop_na(step, plan);
+    case NL_AST_DATAFRAME_REPLACE: return nl_dataframe_replace(step, plan);
+    case NL_AST_DATAFRAME_SUMMARY:
+    case NL_AST_DATAFRAME_DESCRIBE: return nl_dataframe_summary(step, plan);
+    case NL_AST_DATAFRAME_CROSSTAB: return nl_dataframe_crosstab(step, plan);
+    case NL_AST_DATAFRAME_COV:
+    case NL_AST_DATAFRAME_CORR: return nl_dataframe_correlation(step, plan);
+    case NL_AST_DATAFRAME_APPROX_QUANTILE: return nl_dataframe_quantiles(step, plan);
+    case NL_AST_DATAFRAME_FREQ_ITEMS: return nl_dataframe_freq_items(step, plan);
+    case NL_AST_DATAFRAME_SAMPLE_BY: return nl_dataframe_sample_by(step, plan);
+    case NL_AST_DATAFRAME_TRANSPOSE: return nl_dataframe_transpose(step, plan);
+    case NL_AST_DATAFRAME_OBSERVE: *plan = step->input; return NULL;
+    case NL_AST_DATAFRAME_PARSE:
+    case NL_AST_DATAFRAME_AS_OF: break;
+    }
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run this DataFrame operator yet.");
+}
 
 nl_status nl_apply_dataframe(nl_env *env, nl_scope *outer, const nl_ast_dataframe *dataframe, const nl_logical **plan)
 {
-    (void)env, (void)outer, (void)dataframe, (void)plan;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "This DataFrame operator is not supported yet.");
+    nl_dataframe_step step = {.env = env, .arena = env->context->arena, .outer = outer, .dataframe = dataframe, .input = env->pipe_input};
+    NL_TRY(apply(&step, plan));
+    return nl_arena_check(env->context->arena);
+}
+
+nl_status nl_apply_sorted_aggregate(nl_env *env, nl_scope *outer, const nl_ast_dataframe *dataframe, const nl_ast_dataframe *sort, const nl_logical **plan)
+{
+    nl_dataframe_step step = {.env = env, .arena = env->context->arena, .outer = outer, .dataframe = dataframe, .input = env->pipe_input};
+    const nl_ast_organization organization = {.order_by = sort->sort};
+    return apply_aggregate(&step, &organization, plan);
+}
+
+nl_status nl_dataframe_run_row(nl_dataframe_step *step, const nl_logical *plan, const nl_value **values)
+{
+    uint32_t count = 0;
+    NL_TRY(nl_dataframe_run(step, plan, 1, values, &count));
+    NL_CHECK(count == 1);
+    return NULL;
+}
+
+nl_status nl_dataframe_run(nl_dataframe_step *step, const nl_logical *plan, uint32_t row_max, const nl_value **values, uint32_t *count)
+{
+    nl_resolver *resolver = step->env->context->resolver;
+    if (!resolver || !resolver->run) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "This DataFrame operator looks at its rows, which is not possible here.");
+    return resolver->run(resolver, plan, row_max, step->arena, values, count);
+}
+
+/* ---- a query with a text of its own ---- */
+
+static nl_status text_parameters(nl_env *env, const nl_ast_text_query *query, const nl_value **values)
+{
+    nl_arena *arena = env->context->arena;
+    nl_value *made = NL_NEW_ARRAY(arena, nl_value, query->parameter_count + 1);
+    nl_scope scope = {.env = env, .clause = NL_CLAUSE_OTHER};
+    for (uint32_t i = 0; i < query->parameter_count; i++) {
+        const nl_expr *expr = NULL;
+        const nl_value *value = NULL;
+        NL_TRY(nl_resolve_expr(&scope, query->parameters[i], &expr));
+        NL_TRY(nl_fold(&scope, expr, &value));
+        if (!value)
+            return NL_RAISE(INVALID_SQL_ARG, NL_P_STR("name", query->parameter_names[i].data ? query->parameter_names[i] : nl_arena_f(arena, "_%u", i + 1)));
+        made[i] = *value;
+    }
+    *values = made;
+    return NULL;
 }
 
 nl_status nl_analyze_text_query(nl_env *env, nl_scope *outer, const nl_ast_text_query *query, const nl_logical **plan)
 {
-    (void)env, (void)outer, (void)query, (void)plan;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "This DataFrame operator is not supported yet.");
+    nl_plan_context *context = env->context;
+    const nl_plan_context before = *context;
+    const nl_value *parameters = NULL;
+    nl_env around = *env;
+    if (query->views) NL_TRY(nl_declare_ctes(env, outer, query->views, &around));
+    NL_TRY(text_parameters(env, query, &parameters));
+    nl_env inner = around;
+    inner.text = query->text;
+    context->parameters = parameters;
+    context->parameter_names = query->parameter_names;
+    context->parameter_count = query->parameter_count;
+    const nl_logical *body = NULL;
+    nl_status status = nl_analyze_query_in(&inner, outer, query->query, &body);
+    context->parameters = before.parameters;
+    context->parameter_names = before.parameter_names;
+    context->parameter_count = before.parameter_count;
+    NL_TRY(status);
+    return nl_finish_ctes(env, &around, body, plan);
 }

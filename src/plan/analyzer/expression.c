@@ -635,6 +635,7 @@ static nl_status resolve_column(nl_scope *scope, const nl_ast_expr *ast, const n
 {
     const nl_str *parts = NULL;
     uint32_t count = 0;
+    if (ast->has_plan_id) return nl_resolve_term_column(scope, ast, result);
     NL_TRY(nl_name_parts(scope, &ast->column, &parts, &count));
     return nl_resolve_name(scope, parts, count, ast->range, result);
 }
@@ -714,6 +715,8 @@ static nl_status resolve_node(nl_scope *scope, const nl_ast_expr *ast, const nl_
         NL_TRY(nl_resolve_expr(scope, ast->field.input, &input));
         return nl_extract_field(scope, input, ast->field.name.text, result);
     }
+    case NL_AST_EXPR_UPDATE_FIELD:
+        return nl_resolve_update_field(scope, ast, result);
     case NL_AST_EXPR_ROW:
         return nl_resolve_struct(scope, (const nl_ast_expr *const *)ast->row.items, ast->row.count, true, result);
     case NL_AST_EXPR_PARAMETER:
@@ -724,7 +727,6 @@ static nl_status resolve_node(nl_scope *scope, const nl_ast_expr *ast, const nl_
         return nl_resolve_expr(scope, ast->alias.input, result);
     case NL_AST_EXPR_STAR:
     case NL_AST_EXPR_LAMBDA:
-    case NL_AST_EXPR_UPDATE_FIELD:
     case NL_AST_EXPR_TABLE_ARGUMENT:
         return misplaced(ast);
     }

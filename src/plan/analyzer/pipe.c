@@ -259,6 +259,21 @@ static nl_status apply(piping *p, const nl_logical **plan)
     return NL_RAISE(INTERNAL_ERROR, NL_P("message", "an unknown pipe operator"));
 }
 
+/* Spark lets the order after groupBy(…).agg(…) have aggregates that the output does not have. */
+static bool has_call(const nl_ast_sort_items *items)
+{
+    for (uint32_t i = 0; i < items->count; i++)
+        if (items->items[i].expr->kind == NL_AST_EXPR_CALL) return true;
+    return false;
+}
+
+static bool is_sorted_aggregate(const nl_ast_pipe *step, const nl_ast_pipe *next)
+{
+    if (!next || step->kind != NL_AST_PIPE_DATAFRAME || next->kind != NL_AST_PIPE_DATAFRAME) return false;
+    return step->dataframe->kind == NL_AST_DATAFRAME_AGGREGATE && next->dataframe->kind == NL_AST_DATAFRAME_SORT && !next->dataframe->is_local &&
+           has_call(&next->dataframe->sort);
+}
+
 /* a |> b |> c … leans to the left: walked with a loop, however long. */
 nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe, const nl_logical **plan)
 {
@@ -277,6 +292,13 @@ nl_status nl_analyze_pipe(nl_env *env, nl_scope *outer, const nl_ast_pipe *pipe,
         p.env.pipe_input = current;
         p.term = (nl_ast_term){.kind = NL_AST_TERM_PIPE, .range = step->operator_range};
         p.relation = (nl_ast_relation){.kind = NL_AST_RELATION_PIPE, .range = step->operator_range};
+        const nl_ast_pipe *next = i > 0 ? chain.items[i - 1] : NULL;
+        if (is_sorted_aggregate(step, next)) {
+            NL_TRY(nl_apply_sorted_aggregate(&p.env, outer, step->dataframe, next->dataframe, &current));
+            if (next->has_plan_id) nl_terms_add(&p.env, next->plan_id, first, current);
+            i--;
+            continue;
+        }
         NL_TRY(nl_sql_at(apply(&p, &current), env->text, step->operator_range, false));
         if (step->has_plan_id) nl_terms_add(&p.env, step->plan_id, first, current);
     }

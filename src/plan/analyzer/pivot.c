@@ -1,11 +1,13 @@
 /* PIVOT: one conditional aggregate for each value; null where a group has no row of the value. */
-#include "plan/analyzer/analyzer.h"
+#include "plan/analyzer/dataframe.h"
 
 typedef struct pivoting {
     nl_env *env;
     nl_arena *arena;
     nl_scope scope;
-    const nl_ast_relation *relation;
+    const nl_ast_exprs *list; /* aggregates */
+    const nl_ast_pivot_value *values;
+    uint32_t value_count;
     const nl_logical *input;
     const nl_expr **columns; /* FOR (a, b) */
     uint32_t column_count;
@@ -16,7 +18,7 @@ typedef struct pivoting {
 
 static nl_status resolve_aggregates(pivoting *p)
 {
-    const nl_ast_exprs *list = &p->relation->pivot.aggregates;
+    const nl_ast_exprs *list = p->list;
     p->aggregate_count = list->count;
     p->aggregates = NL_NEW_ARRAY(p->arena, const nl_expr *, list->count + 1);
     p->aggregate_names = NL_NEW_ARRAY(p->arena, nl_str, list->count + 1);
@@ -32,9 +34,8 @@ static nl_status resolve_aggregates(pivoting *p)
     return NULL;
 }
 
-static nl_status resolve_columns(pivoting *p)
+static nl_status resolve_columns(pivoting *p, const nl_ast_idents *names)
 {
-    const nl_ast_idents *names = &p->relation->pivot.columns;
     p->column_count = names->count;
     p->columns = NL_NEW_ARRAY(p->arena, const nl_expr *, names->count + 1);
     for (uint32_t i = 0; i < names->count; i++)
@@ -127,10 +128,10 @@ static nl_status conditional(pivoting *p, const nl_expr *aggregate, const nl_exp
 
 static nl_status pivot_values(pivoting *p, nl_aggregation *aggregation, nl_items *items)
 {
-    for (uint32_t v = 0; v < p->relation->pivot.value_count; v++) {
+    for (uint32_t v = 0; v < p->value_count; v++) {
         const nl_expr *condition = NULL;
         nl_str name = {0};
-        NL_TRY(value_condition(p, &p->relation->pivot.values[v], &condition, &name));
+        NL_TRY(value_condition(p, &p->values[v], &condition, &name));
         for (uint32_t a = 0; a < p->aggregate_count; a++) {
             nl_item item = {.id = nl_plan_new_id(p->env->context), .name = name};
             if (p->aggregate_count > 1)
@@ -143,10 +144,25 @@ static nl_status pivot_values(pivoting *p, nl_aggregation *aggregation, nl_items
     return NULL;
 }
 
-static nl_status pivot(pivoting *p, const nl_logical **plan)
+/* keys: of the groups; items: the columns for them, to which those of the values are added. */
+static nl_status pivot_groups(pivoting *p, const nl_expr *const *keys, uint32_t key_count, nl_items *items, const nl_logical **plan)
+{
+    const nl_grouping grouping = {.keys = keys, .key_count = key_count, .is_grouped = true};
+    nl_aggregation aggregation;
+    nl_aggregation_start(&aggregation, &p->scope, &grouping, p->scope.sets[0]);
+    for (uint32_t i = 0; i < items->count; i++) NL_TRY(nl_aggregation_rewrite(&aggregation, items->list[i].expr, &items->list[i].expr));
+    NL_TRY(pivot_values(p, &aggregation, items));
+    const nl_expr **exprs = NL_NEW_ARRAY(p->arena, const nl_expr *, items->count + 1);
+    for (uint32_t i = 0; i < items->count; i++) exprs[i] = items->list[i].expr;
+    const nl_logical *grouped = nl_aggregation_plan(&aggregation, p->input);
+    *plan = nl_logical_project(p->arena, grouped, nl_items_columns(p->arena, items), exprs, items->count);
+    return NULL;
+}
+
+static nl_status pivot(pivoting *p, const nl_ast_idents *names, const nl_logical **plan)
 {
     NL_TRY(resolve_aggregates(p));
-    NL_TRY(resolve_columns(p));
+    NL_TRY(resolve_columns(p, names));
     const nl_expr **keys = NL_NEW_ARRAY(p->arena, const nl_expr *, p->input->column_count + 1);
     nl_items items = {0};
     uint32_t key_count = 0;
@@ -156,21 +172,73 @@ static nl_status pivot(pivoting *p, const nl_logical **plan)
         keys[key_count] = nl_column_ref(p->arena, column);
         nl_items_add(p->arena, &items, (nl_item){.expr = keys[key_count++], .name = column->name, .id = column->id, .is_plain = true});
     }
-    const nl_grouping grouping = {.keys = keys, .key_count = key_count, .is_grouped = true};
-    nl_aggregation aggregation;
-    nl_aggregation_start(&aggregation, &p->scope, &grouping, p->scope.sets[0]);
-    NL_TRY(pivot_values(p, &aggregation, &items));
-    const nl_expr **exprs = NL_NEW_ARRAY(p->arena, const nl_expr *, items.count + 1);
-    for (uint32_t i = 0; i < items.count; i++) exprs[i] = items.list[i].expr;
-    const nl_logical *grouped = nl_aggregation_plan(&aggregation, p->input);
-    *plan = nl_logical_project(p->arena, grouped, nl_items_columns(p->arena, &items), exprs, items.count);
-    return NULL;
+    return pivot_groups(p, keys, key_count, &items, plan);
 }
 
 nl_status nl_analyze_pivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
 {
-    pivoting p = {.env = env, .arena = env->context->arena, .relation = relation};
+    pivoting p = {.env = env,
+                  .arena = env->context->arena,
+                  .list = &relation->pivot.aggregates,
+                  .values = relation->pivot.values,
+                  .value_count = relation->pivot.value_count};
     NL_TRY(nl_analyze_relation(env, outer, relation->pivot.input, &p.input));
     nl_scope_over(&p.scope, env, outer, p.input, NL_CLAUSE_OTHER);
-    return nl_sql_at(pivot(&p, plan), env->text, relation->range, false);
+    return nl_sql_at(pivot(&p, &relation->pivot.columns, plan), env->text, relation->range, false);
+}
+
+/* ---- groupBy(…).pivot(…).agg(…) ---- */
+
+/* Without values: those that there are, in order. */
+static nl_status distinct_values(nl_dataframe_step *step, pivoting *p)
+{
+    enum { VALUES_MAX = 10000 }; /* spark.sql.pivotMaxValues */
+    nl_column *column = NL_NEW(p->arena, nl_column);
+    *column = (nl_column){.id = nl_plan_new_id(p->env->context), .name = NL_STR("value"), .type = p->columns[0]->type, .is_nullable = true};
+    nl_sort_key *key = NL_NEW(p->arena, nl_sort_key);
+    *key = (nl_sort_key){.expr = nl_column_ref(p->arena, column), .nulls_first = true};
+    const nl_logical *plan = nl_logical_project(p->arena, p->input, column, p->columns, 1);
+    plan = nl_logical_sort(p->arena, nl_logical_over(p->arena, NL_PLAN_DISTINCT, plan), key, 1, true);
+    const nl_value *values = NULL;
+    NL_TRY(nl_dataframe_run(step, plan, VALUES_MAX + 1, &values, &p->value_count));
+    if (p->value_count > VALUES_MAX)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The pivot column " NL_STR_FMT " has more than %d distinct values, this could indicate an error. If this was intended, set spark.sql.pivotMaxValues to at least the number of distinct values of the pivot column.",
+                             NL_STR_ARG(nl_expr_pretty_str(p->arena, p->columns[0])), (int)VALUES_MAX);
+    nl_ast_pivot_value *made = NL_NEW_ARRAY(p->arena, nl_ast_pivot_value, p->value_count + 1);
+    for (uint32_t i = 0; i < p->value_count; i++) {
+        made[i].value = NL_NEW(p->arena, nl_ast_expr);
+        made[i].value->kind = NL_AST_EXPR_LITERAL;
+        made[i].value->literal = (nl_ast_literal){.kind = NL_AST_LITERAL_VALUE, .value = &values[i]};
+    }
+    p->values = made;
+    return NULL;
+}
+
+static void given_values(const nl_ast_dataframe *dataframe, pivoting *p)
+{
+    nl_ast_pivot_value *made = NL_NEW_ARRAY(p->arena, nl_ast_pivot_value, dataframe->values.count + 1);
+    for (uint32_t i = 0; i < dataframe->values.count; i++) made[i].value = dataframe->values.items[i];
+    p->values = made;
+    p->value_count = dataframe->values.count;
+}
+
+nl_status nl_dataframe_pivot(nl_dataframe_step *step, const nl_logical **plan)
+{
+    const nl_ast_dataframe *dataframe = step->dataframe;
+    pivoting p = {.env = step->env, .arena = step->arena, .list = &dataframe->exprs, .input = step->input};
+    nl_items items = {0};
+    nl_list generators = {0};
+    nl_scope_over(&p.scope, step->env, step->outer, p.input, NL_CLAUSE_SELECT);
+    NL_TRY(resolve_aggregates(&p));
+    p.columns = NL_NEW_ARRAY(p.arena, const nl_expr *, 1);
+    p.column_count = 1;
+    NL_TRY(nl_resolve_expr(&p.scope, dataframe->condition, &p.columns[0]));
+    if (dataframe->has_values)
+        given_values(dataframe, &p);
+    else
+        NL_TRY(distinct_values(step, &p));
+    NL_TRY(nl_resolve_items(&p.scope, &dataframe->group, &items, &generators));
+    const nl_expr **keys = NL_NEW_ARRAY(p.arena, const nl_expr *, items.count + 1);
+    for (uint32_t i = 0; i < items.count; i++) keys[i] = items.list[i].expr;
+    return pivot_groups(&p, keys, items.count, &items, plan);
 }

@@ -98,11 +98,34 @@ static nl_status add_time_window(selection *s)
     return nl_time_window_plan(&s->scope, &s->grouping, &s->plan);
 }
 
+/* Columns that bear an item's name give their place to it; other items come behind. */
+static nl_status resolve_with_columns(selection *s)
+{
+    const nl_ast_expr star = {.kind = NL_AST_EXPR_STAR};
+    nl_items columns = {0};
+    NL_TRY(nl_resolve_items(&s->scope, &s->select->items, &s->items, &s->generators));
+    NL_TRY(nl_expand_star(&s->scope, &star, &columns));
+    bool *is_placed = NL_NEW_ARRAY(s->arena, bool, s->items.count + 1);
+    for (uint32_t c = 0; c < columns.count; c++) {
+        for (uint32_t i = 0; i < s->items.count; i++) {
+            if (!nl_names_equal(&s->scope, columns.list[c].name, s->items.list[i].name)) continue;
+            columns.list[c] = s->items.list[i];
+            is_placed[i] = true;
+        }
+    }
+    for (uint32_t i = 0; i < s->items.count; i++)
+        if (!is_placed[i]) nl_items_add(s->arena, &columns, s->items.list[i]);
+    s->items = columns;
+    return NULL;
+}
+
 static nl_status resolve_list(selection *s)
 {
     s->scope.clause = NL_CLAUSE_SELECT;
     s->scope.aliases = &s->items;
-    if (s->select->items.count) {
+    if (s->select->is_with_columns) {
+        NL_TRY(resolve_with_columns(s));
+    } else if (s->select->items.count) {
         NL_TRY(nl_resolve_items(&s->scope, &s->select->items, &s->items, &s->generators));
     } else { /* FROM t alone */
         const nl_ast_expr star = {.kind = NL_AST_EXPR_STAR, .range = s->term->range};

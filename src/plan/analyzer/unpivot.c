@@ -1,25 +1,27 @@
 /* UNPIVOT: every input row meets the numbers 1 … n; CASE picks the n-th column's name and values. */
-#include "plan/analyzer/analyzer.h"
+#include "plan/analyzer/dataframe.h"
 
 typedef struct unpivoting {
     nl_env *env;
     nl_arena *arena;
     nl_scope scope;
-    const nl_ast_relation *relation;
     const nl_logical *input;
+    nl_str name;              /* of the column of names */
+    const nl_str *value_names;
+    bool is_including_nulls;
     const nl_expr **cells; /* column_count rows of value_count cells */
     nl_str *names;
     uint32_t row_count, value_count;
 } unpivoting;
 
-static nl_status resolve_cells(unpivoting *u)
+static nl_status resolve_cells(unpivoting *u, const nl_ast_relation *relation)
 {
-    u->row_count = u->relation->unpivot.column_count;
-    u->value_count = u->relation->unpivot.values.count;
+    u->row_count = relation->unpivot.column_count;
+    u->value_count = relation->unpivot.values.count;
     u->cells = NL_NEW_ARRAY(u->arena, const nl_expr *, (size_t)u->row_count * u->value_count + 1);
     u->names = NL_NEW_ARRAY(u->arena, nl_str, u->row_count + 1);
     for (uint32_t r = 0; r < u->row_count; r++) {
-        const nl_ast_unpivot_column *written = &u->relation->unpivot.columns[r];
+        const nl_ast_unpivot_column *written = &relation->unpivot.columns[r];
         if (written->columns.count != u->value_count)
             return NL_RAISE(UNPIVOT_VALUE_SIZE_MISMATCH, NL_P_INT("names", u->value_count));
         nl_str *texts = NL_NEW_ARRAY(u->arena, nl_str, u->value_count + 1);
@@ -114,50 +116,100 @@ static nl_status add_chosen(unpivoting *u, nl_items *items, nl_str name, const n
     return NULL;
 }
 
-static nl_status unpivot(unpivoting *u, const nl_logical **plan)
+/* items: the columns that stay. */
+static nl_status unpivot_beside(unpivoting *u, nl_items *items, const nl_logical **plan)
 {
-    NL_TRY(resolve_cells(u));
     const nl_logical *rows = numbers(u);
     const nl_logical *joined = nl_logical_join(u->arena, NL_JOIN_CROSS, u->input, rows, NULL);
     const nl_expr *number = nl_column_ref(u->arena, &rows->columns[0]);
     const nl_expr **choices = NL_NEW_ARRAY(u->arena, const nl_expr *, u->row_count + 1);
-    nl_items items = {0};
-    for (uint32_t i = 0; i < u->input->column_count; i++) {
-        const nl_column *column = &u->input->columns[i];
-        if (column->is_hidden || is_cell(u, column->id)) continue;
-        nl_items_add(u->arena, &items, (nl_item){.expr = nl_column_ref(u->arena, column), .name = column->name, .id = column->id, .is_plain = true,
-                                                 .qualifier = column->qualifier, .qualifier_count = column->qualifier_count});
-    }
     for (uint32_t r = 0; r < u->row_count; r++) {
         const nl_value name = nl_value_string(u->names[r]);
         choices[r] = nl_expr_literal(u->arena, &name);
     }
-    NL_TRY(add_chosen(u, &items, u->relation->unpivot.name.text, number, choices));
+    NL_TRY(add_chosen(u, items, u->name, number, choices));
     nl_list not_null = {0};
     for (uint32_t v = 0; v < u->value_count; v++) {
         const nl_type *type = NULL;
         NL_TRY(value_type(u, v, &type));
         for (uint32_t r = 0; r < u->row_count; r++)
             choices[r] = nl_expr_cast(u->arena, u->cells[r * u->value_count + v], type, nl_scope_cast_mode(&u->scope));
-        NL_TRY(add_chosen(u, &items, u->relation->unpivot.values.items[v].text, number, choices));
-        nl_list_add(u->arena, &not_null, NL_UNCONST(items.list[items.count - 1].expr));
+        NL_TRY(add_chosen(u, items, u->value_names[v], number, choices));
+        nl_list_add(u->arena, &not_null, NL_UNCONST(items->list[items->count - 1].expr));
     }
-    const nl_column *columns = nl_items_columns(u->arena, &items);
-    const nl_expr **exprs = NL_NEW_ARRAY(u->arena, const nl_expr *, items.count + 1);
-    for (uint32_t i = 0; i < items.count; i++) exprs[i] = items.list[i].expr;
-    *plan = nl_logical_project(u->arena, joined, columns, exprs, items.count);
-    if (u->relation->unpivot.is_including_nulls) return NULL;
+    const nl_column *columns = nl_items_columns(u->arena, items);
+    const nl_expr **exprs = NL_NEW_ARRAY(u->arena, const nl_expr *, items->count + 1);
+    for (uint32_t i = 0; i < items->count; i++) exprs[i] = items->list[i].expr;
+    *plan = nl_logical_project(u->arena, joined, columns, exprs, items->count);
+    if (u->is_including_nulls) return NULL;
     const nl_expr *keeps = NULL;
     for (uint32_t v = 0; v < u->value_count; v++)
-        keeps = nl_expr_or(u->arena, keeps, nl_expr_is_null(u->arena, nl_column_ref(u->arena, &columns[items.count - u->value_count + v]), true));
+        keeps = nl_expr_or(u->arena, keeps, nl_expr_is_null(u->arena, nl_column_ref(u->arena, &columns[items->count - u->value_count + v]), true));
     *plan = nl_logical_filter(u->arena, *plan, keeps);
     return NULL;
 }
 
+static nl_status unpivot(unpivoting *u, const nl_ast_relation *relation, const nl_logical **plan)
+{
+    nl_items items = {0};
+    nl_str *value_names = NL_NEW_ARRAY(u->arena, nl_str, relation->unpivot.values.count + 1);
+    NL_TRY(resolve_cells(u, relation));
+    for (uint32_t v = 0; v < u->value_count; v++) value_names[v] = relation->unpivot.values.items[v].text;
+    u->value_names = value_names;
+    u->name = relation->unpivot.name.text;
+    u->is_including_nulls = relation->unpivot.is_including_nulls;
+    for (uint32_t i = 0; i < u->input->column_count; i++) {
+        const nl_column *column = &u->input->columns[i];
+        if (column->is_hidden || is_cell(u, column->id)) continue;
+        nl_items_add(u->arena, &items, (nl_item){.expr = nl_column_ref(u->arena, column), .name = column->name, .id = column->id, .is_plain = true,
+                                                 .qualifier = column->qualifier, .qualifier_count = column->qualifier_count});
+    }
+    return unpivot_beside(u, &items, plan);
+}
+
 nl_status nl_analyze_unpivot(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
 {
-    unpivoting u = {.env = env, .arena = env->context->arena, .relation = relation};
+    unpivoting u = {.env = env, .arena = env->context->arena};
     NL_TRY(nl_analyze_relation(env, outer, relation->unpivot.input, &u.input));
     nl_scope_over(&u.scope, env, outer, u.input, NL_CLAUSE_OTHER);
-    return nl_sql_at(unpivot(&u, plan), env->text, relation->range, false);
+    return nl_sql_at(unpivot(&u, relation, plan), env->text, relation->range, false);
+}
+
+/* ---- df.unpivot(ids, values, …): all columns that are no ids where no values are given; nulls stay ---- */
+
+static nl_status dataframe_cells(nl_dataframe_step *step, unpivoting *u, const nl_items *ids)
+{
+    const nl_ast_dataframe *dataframe = step->dataframe;
+    nl_items values = {0};
+    nl_list generators = {0};
+    if (dataframe->has_values) NL_TRY(nl_resolve_items(&u->scope, &dataframe->values, &values, &generators));
+    for (uint32_t i = 0; !dataframe->has_values && i < u->input->column_count; i++) {
+        const nl_column *column = &u->input->columns[i];
+        bool is_id = column->is_hidden;
+        for (uint32_t k = 0; k < ids->count; k++) is_id = is_id || ids->list[k].id == column->id;
+        if (!is_id) nl_items_add(u->arena, &values, (nl_item){.expr = nl_column_ref(u->arena, column), .name = column->name, .id = column->id});
+    }
+    if (values.count == 0) return NL_RAISE(UNPIVOT_REQUIRES_VALUE_COLUMNS);
+    u->row_count = values.count;
+    u->value_count = 1;
+    u->cells = NL_NEW_ARRAY(u->arena, const nl_expr *, values.count + 1);
+    u->names = NL_NEW_ARRAY(u->arena, nl_str, values.count + 1);
+    for (uint32_t i = 0; i < values.count; i++) {
+        u->cells[i] = values.list[i].expr;
+        u->names[i] = values.list[i].name;
+    }
+    return NULL;
+}
+
+nl_status nl_dataframe_unpivot(nl_dataframe_step *step, const nl_logical **plan)
+{
+    unpivoting u = {.env = step->env, .arena = step->arena, .input = step->input, .is_including_nulls = true};
+    nl_items ids = {0};
+    nl_list generators = {0};
+    nl_scope_over(&u.scope, step->env, step->outer, u.input, NL_CLAUSE_OTHER);
+    NL_TRY(nl_resolve_items(&u.scope, &step->dataframe->group, &ids, &generators));
+    NL_TRY(dataframe_cells(step, &u, &ids));
+    u.name = step->dataframe->names[0];
+    u.value_names = &step->dataframe->names[1];
+    return unpivot_beside(&u, &ids, plan);
 }

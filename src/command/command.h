@@ -9,11 +9,18 @@ typedef struct nl_result nl_result; /* owned: nl_result_close */
 /* Parses, plans and runs one statement. Commands have run when this returns; queries run while results are pulled. */
 NL_MUST_USE nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result);
 
-/* A statement that is made as a tree (Spark Connect). `make` runs once, after the session's confs are read: it makes the tree
- * in the statement's arena, and gives the text that the tree's ranges mean (empty: none). */
+/* A statement that is made as a tree (Spark Connect). `make` runs once and makes the tree in the statement's arena. */
 struct nl_ast_statement; /* sql/ast.h */
+struct nl_ast_expr;
+typedef struct nl_command_made {
+    const struct nl_ast_statement *statement;
+    nl_str text;                           /* that the tree's ranges mean; empty: none                  */
+    struct nl_ast_expr *const *parameters; /* constants for the markers of a text's statement, or NULL  */
+    const nl_str *parameter_names;         /* data NULL: positional                                     */
+    uint32_t parameter_count;
+} nl_command_made;
 typedef struct nl_command_tree {
-    nl_status (*make)(void *context, nl_session *session, nl_arena *arena, const struct nl_ast_statement **statement, nl_str *text);
+    nl_status (*make)(void *context, nl_session *session, nl_arena *arena, nl_command_made *made);
     void *context;
 } nl_command_tree;
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);

@@ -107,5 +107,9 @@ NL_MUST_USE nl_status nl_drop_function(nl_command *command, const nl_ast_drop *d
 const nl_session_function *nl_command_find_function(nl_command *command, const nl_str *parts, uint32_t count);
 nl_status nl_command_raise_routine(nl_command *command, const nl_str *parts, uint32_t count, nl_ast_range range); /* UNRESOLVED_ROUTINE */
 
+/* dataframe.c: parts of the resolver */
+nl_status nl_command_find_files(nl_resolver *self, const struct nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found);
+nl_status nl_command_run_plan(nl_resolver *self, const nl_logical *plan, uint32_t row_max, nl_arena *arena, const nl_value **values, uint32_t *row_count);
+
 /* resolver.c */
 void nl_command_resolver_init(nl_command *command);

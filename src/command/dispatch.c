@@ -155,15 +155,27 @@ nl_status nl_command_run(nl_session *session, nl_str text, nl_result **result)
     return status;
 }
 
+static nl_status take_parameters(nl_command *command, const nl_command_made *made)
+{
+    nl_value *values = NL_NEW_ARRAY(command->arena, nl_value, made->parameter_count + 1);
+    for (uint32_t i = 0; i < made->parameter_count; i++) NL_TRY(nl_analyze_constant(&command->context, made->parameters[i], &values[i]));
+    command->context.parameters = values;
+    command->context.parameter_names = made->parameter_names;
+    command->context.parameter_count = made->parameter_count;
+    return NULL;
+}
+
 static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool is_run)
 {
-    const nl_ast_statement *statement = NULL;
+    nl_command_made made = {0};
     const nl_logical *plan = NULL;
-    NL_TRY(tree->make(tree->context, command->session, command->arena, &statement, &command->text));
+    NL_TRY(tree->make(tree->context, command->session, command->arena, &made));
+    command->text = made.text;
     prepare(command);
-    if (is_run) return nl_command_dispatch(command, statement);
-    NL_CHECK(statement->kind == NL_AST_STATEMENT_QUERY);
-    NL_TRY(nl_analyze_query(&command->context, statement->query, &plan));
+    NL_TRY(take_parameters(command, &made));
+    if (is_run) return nl_command_dispatch(command, made.statement);
+    NL_CHECK(made.statement->kind == NL_AST_STATEMENT_QUERY);
+    NL_TRY(nl_analyze_query(&command->context, made.statement->query, &plan));
     nl_command_show_schema(command, plan);
     return NULL;
 }

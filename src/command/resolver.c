@@ -24,6 +24,10 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
     if (made && nl_view_is_permanent(made) && !nl_view_is_permanent(view))
         return NL_RAISE(INVALID_TEMP_OBJ_REFERENCE, NL_P("obj", "VIEW"), NL_P_STR("objName", nl_command_quoted(command, &made->name, 1)),
                         NL_P("tempObj", "VIEW"), NL_P_STR("tempObjName", nl_command_quoted(command, &view->name, 1)));
+    if (view->make_query) {
+        found->view_text = NL_STR("");
+        return view->make_query(view->handle, command->session, command->arena, &found->view, &found->view_text);
+    }
     if (view->sql.length == 0) {
         found->table = nl_table_retain(view->handle);
         return NULL;
@@ -93,8 +97,42 @@ static nl_status apply_version(const nl_table_metadata *metadata, const nl_value
     return NULL;
 }
 
+static nl_status number_option(const nl_property *option, int64_t *number)
+{
+    if (nl_parse_int64(option->value, number)) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "For input string: \"" NL_STR_FMT "\"", NL_STR_ARG(option->value));
+}
+
+/* Iceberg's read options; others (of split sizes and the like) have no meaning here. */
+static nl_status apply_options(const nl_time_travel *travel, nl_iceberg_read *read)
+{
+    for (uint32_t i = 0; i < travel->option_count; i++) {
+        const nl_property *option = &travel->options[i];
+        if (nl_str_is_nocase(option->key, "snapshot-id")) {
+            NL_TRY(number_option(option, &read->snapshot_id));
+            read->has_snapshot_id = true;
+        } else if (nl_str_is_nocase(option->key, "as-of-timestamp")) {
+            NL_TRY(number_option(option, &read->as_of_ms));
+            read->has_timestamp = true;
+        } else if (nl_str_is_nocase(option->key, "branch")) {
+            read->branch = option->value;
+        } else if (nl_str_is_nocase(option->key, "tag")) {
+            read->tag = option->value;
+        } else if (nl_str_is_nocase(option->key, "start-snapshot-id")) {
+            NL_TRY(number_option(option, &read->start_snapshot_id));
+        } else if (nl_str_is_nocase(option->key, "end-snapshot-id")) {
+            NL_TRY(number_option(option, &read->end_snapshot_id));
+        }
+    }
+    const int chosen = read->has_snapshot_id + read->has_timestamp + (read->branch.length > 0) + (read->tag.length > 0);
+    if (chosen > 1) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Can specify only one of snapshot-id (%lld), as-of-timestamp (%lld), branch or tag",
+                                         (long long)read->snapshot_id, (long long)read->as_of_ms);
+    return NULL;
+}
+
 static nl_status apply_travel(nl_iceberg_table *table, const nl_time_travel *travel, nl_iceberg_read *read)
 {
+    if (travel && travel->option_count) NL_TRY(apply_options(travel, read));
     if (!travel || (!travel->is_version && !travel->is_timestamp)) return NULL;
     if (has_selection(read))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot do time-travel based on both table identifier and AS OF");
@@ -358,5 +396,9 @@ static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t 
 
 void nl_command_resolver_init(nl_command *command)
 {
-    command->resolver = (nl_resolver){.find_relation = find_relation, .find_variable = find_variable, .find_function = find_function};
+    command->resolver = (nl_resolver){.find_relation = find_relation,
+                                      .find_variable = find_variable,
+                                      .find_function = find_function,
+                                      .find_files = nl_command_find_files,
+                                      .run = nl_command_run_plan};
 }

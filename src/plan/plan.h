@@ -5,11 +5,14 @@
 
 struct nl_ast_query; /* sql/ast.h */
 struct nl_ast_expr;
+struct nl_ast_files;
 
 typedef struct nl_time_travel {
     bool is_version, is_timestamp;
     nl_value version;         /* STRING or BIGINT */
     int64_t timestamp_micros;
+    const nl_property *options; /* of the reader, keys of any case: snapshot-id, branch, start-snapshot-id … */
+    uint32_t option_count;
 } nl_time_travel;
 
 /* What find_relation answers: a table, a view's query, or a ready plan. */
@@ -49,6 +52,8 @@ struct nl_resolver {
     /* Functions of CREATE FUNCTION; may be NULL. in_namespace as in find_relation. */
     nl_status (*find_function)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
                                nl_arena *arena, nl_sql_function *found);
+    /* Files that a DataFrame reads; may be NULL. */
+    nl_status (*find_files)(nl_resolver *self, const struct nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found);
     /* The first rows of a plan, run now: for DataFrame operators whose columns depend on the data. values: of row 0, row 1 …;
      * at most row_max. May be NULL. */
     nl_status (*run)(nl_resolver *self, const nl_logical *plan, uint32_t row_max, nl_arena *arena, const nl_value **values, uint32_t *row_count);

@@ -12,6 +12,7 @@
 #include "column/value.h"
 
 typedef struct nl_session nl_session;
+struct nl_ast_query; /* sql/ast.h */
 
 /* *session is owned. Confs given here are the start values (spark-defaults.conf, --conf), names of any case kept. */
 NL_MUST_USE nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session);
@@ -84,6 +85,8 @@ typedef struct nl_temp_view {
     uint32_t property_count;
     void *handle;
     void (*free)(void *handle);
+    /* A DataFrame: its query, made anew in the arena of each statement that names the view. NULL: the handle is a table. */
+    nl_status (*make_query)(void *handle, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text);
 } nl_temp_view;
 /* Copies everything but the handle, which is taken. TEMP_TABLE_OR_VIEW_ALREADY_EXISTS unless is_replace. */
 NL_MUST_USE nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "shell/output.h"
-#include "shell/text_width.h"
+#include "base/text_width.h"
 
 #define NL_CELL_BYTES_MAX (64u << 20)
 #define NL_COLUMN_MIN     3u /* show() makes no column narrower */

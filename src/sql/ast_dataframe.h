@@ -74,6 +74,16 @@ typedef struct nl_ast_dataframe {
     const struct nl_python_function *python;
 } nl_ast_dataframe;
 
+/* spark.read.format(…).schema(…).options(…).load(…) */
+typedef struct nl_ast_files {
+    nl_str format;
+    const nl_str *paths;
+    uint32_t path_count;
+    const nl_property *options;
+    uint32_t option_count;
+    const nl_type *schema; /* NULL: as the files say */
+} nl_ast_files;
+
 /* A query with a text of its own, which its ranges mean, and its parameters (constants of the text around it). */
 typedef struct nl_ast_text_query {
     nl_str text;

@@ -234,7 +234,8 @@ typedef enum nl_ast_relation_kind {
     NL_AST_RELATION_UNPIVOT,
     NL_AST_RELATION_PIPE,         /* the table that comes in from the left of |>; only inside pipe operators */
     NL_AST_RELATION_TERM,         /* of a DataFrame: term                                            */
-    NL_AST_RELATION_SOURCE        /* of a DataFrame: source, its columns unqualified                 */
+    NL_AST_RELATION_SOURCE,       /* of a DataFrame: source, its columns unqualified                 */
+    NL_AST_RELATION_FILES         /* of a DataFrame: files                                           */
 } nl_ast_relation_kind;
 
 typedef enum nl_ast_join_kind {
@@ -302,6 +303,7 @@ struct nl_ast_relation {
         } table;
         nl_ast_query *query;
         nl_ast_term *term;
+        const struct nl_ast_files *files;
         const struct nl_table *source; /* counted by whoever made the tree, for as long as the tree lives */
         nl_ast_relation *inner; /* PARENTHESES */
         nl_ast_exprs rows;      /* VALUES: each NL_AST_EXPR_ROW, or a single expression (one column, or a struct to expand) */

@@ -262,6 +262,7 @@ void nl_print_relation(nl_builder *out, const nl_ast_relation *relation)
 {
     if (relation->is_lateral) nl_append_c(out, "LATERAL ");
     switch (relation->kind) {
+    case NL_AST_RELATION_FILES:
     case NL_AST_RELATION_TERM: /* never printed: trees of DataFrames have no text */
     case NL_AST_RELATION_SOURCE: break;
     case NL_AST_RELATION_TABLE: print_table(out, relation); break;

@@ -156,8 +156,17 @@ static nl_status use_relation(nl_env *env, const nl_resolved_relation *found, nl
     return nl_alias_plan(env, body, found->name, found->name_count, NULL, range, plan);
 }
 
-nl_status nl_analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name, const nl_ast_time_travel *travel,
-                           nl_ast_range range, const nl_logical **plan)
+/* WITH (…) of a table, and the options of a DataFrame's reader. */
+static void read_options(nl_env *env, const nl_ast_properties *options, nl_time_travel *travel)
+{
+    nl_property *list = NL_NEW_ARRAY(env->context->arena, nl_property, options->count + 1);
+    for (uint32_t i = 0; i < options->count; i++) list[i] = (nl_property){options->items[i].key, options->items[i].value};
+    travel->options = list;
+    travel->option_count = options->count;
+}
+
+static nl_status analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name, const nl_ast_time_travel *travel, const nl_ast_properties *options,
+                               nl_ast_range range, const nl_logical **plan)
 {
     nl_plan_context *context = env->context;
     nl_scope scope = {.env = env, .outer = outer, .clause = NL_CLAUSE_OTHER};
@@ -172,13 +181,20 @@ nl_status nl_analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name
     }
     nl_time_travel when = {0};
     if (travel) NL_TRY(nl_sql_at(time_travel(env, outer, travel, &when), env->text, range, false));
+    if (options) read_options(env, options, &when);
     nl_resolved_relation found = {0};
     nl_status status = context->resolver
-                           ? context->resolver->find_relation(context->resolver, parts, count, travel ? &when : NULL, env->namespace_parts,
+                           ? context->resolver->find_relation(context->resolver, parts, count, travel || options ? &when : NULL, env->namespace_parts,
                                                               env->namespace_count, context->arena, &found)
                            : NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quote_names(context->arena, parts, count)));
     if (!status) status = use_relation(env, &found, range, plan);
     return nl_sql_at(status, env->text, name->range, false);
+}
+
+nl_status nl_analyze_table(nl_env *env, nl_scope *outer, const nl_ast_name *name, const nl_ast_time_travel *travel, nl_ast_range range,
+                           const nl_logical **plan)
+{
+    return analyze_table(env, outer, name, travel, NULL, range, plan);
 }
 
 /* ---- samples ---- */
@@ -208,11 +224,20 @@ nl_status nl_analyze_sample(nl_env *env, const nl_ast_sample *sample, const nl_l
 
 /* ---- the relation ---- */
 
+static nl_status analyze_files(nl_env *env, const nl_ast_files *files, const nl_logical **plan)
+{
+    nl_plan_context *context = env->context;
+    nl_resolved_relation found = {0};
+    if (!context->resolver || !context->resolver->find_files) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Files cannot be read here.");
+    NL_TRY(context->resolver->find_files(context->resolver, files, context->arena, &found));
+    return use_relation(env, &found, (nl_ast_range){0}, plan);
+}
+
 static nl_status bare_relation(nl_env *env, nl_scope *outer, const nl_ast_relation *relation, const nl_logical **plan)
 {
     switch (relation->kind) {
     case NL_AST_RELATION_TABLE:
-        return nl_analyze_table(env, outer, &relation->table.name, relation->table.time_travel, relation->range, plan);
+        return analyze_table(env, outer, &relation->table.name, relation->table.time_travel, relation->table.options, relation->range, plan);
     case NL_AST_RELATION_SUBQUERY:
         return nl_analyze_query_in(env, outer, relation->query, plan);
     case NL_AST_RELATION_PARENTHESES:
@@ -231,6 +256,8 @@ static nl_status bare_relation(nl_env *env, nl_scope *outer, const nl_ast_relati
         return nl_analyze_unpivot(env, outer, relation, plan);
     case NL_AST_RELATION_TERM:
         return nl_analyze_term(env, outer, relation->term, NULL, plan);
+    case NL_AST_RELATION_FILES:
+        return analyze_files(env, relation->files, plan);
     case NL_AST_RELATION_SOURCE:
         *plan = nl_plan_scan(env->context, relation->source, NULL, 0);
         return NULL;

@@ -1,6 +1,6 @@
-/* shell/text_width.c - Spark's rule is that of its show() (full-width ranges over UTF-16 units); the terminal's is the
+/* base/text_width.c - Spark's rule is that of its show() (full-width ranges over UTF-16 units); the terminal's is the
  * Unicode East Asian Width property as utf8proc has it. */
-#include "shell/text_width.h"
+#include "base/text_width.h"
 
 #include <utf8proc.h>
 

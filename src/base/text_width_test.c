@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/status.h"
-#include "shell/text_width.h"
+#include "base/text_width.h"
 
 static void test_widths_follow_their_rule(void **state)
 {

@@ -1,4 +1,4 @@
-/* shell/text_width.h - how many columns a text takes, and texts cut to a width. */
+/* base/text_width.h - how many columns a text takes, and texts cut to a width. */
 #pragma once
 
 #include "base/str.h"

@@ -1,0 +1,68 @@
+/* command/dataframe.c - what the analyzer asks for DataFrames: files by format and options, and rows of a plan run now. */
+#include "command/command_private.h"
+
+#include "exec/sources.h"
+
+static nl_status find_by_path(nl_command *command, const nl_ast_files *files, nl_resolved_relation *found)
+{
+    nl_ast_name name;
+    nl_str *parts = NULL;
+    if (files->path_count != 1) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot open table without a location: path is not set");
+    if (nl_str_find_char(files->paths[0], '/', 0) != NL_NOT_FOUND)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Iceberg tables are read by their names: a table's path (" NL_STR_FMT ") is not supported.", NL_STR_ARG(files->paths[0]));
+    NL_TRY(nl_sql_parse_name(command->arena, files->paths[0], NULL, &name));
+    parts = NL_NEW_ARRAY(command->arena, nl_str, name.count + 1);
+    for (uint32_t i = 0; i < name.count; i++) parts[i] = name.parts[i].text;
+    const nl_time_travel options = {.options = files->options, .option_count = files->option_count};
+    return command->resolver.find_relation(&command->resolver, parts, name.count, &options, NULL, 0, command->arena, found);
+}
+
+nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found)
+{
+    nl_command *command = NL_CONTAINER(self, nl_command, resolver);
+    const nl_table *source = NULL;
+    nl_fs *fs = NULL;
+    (void)arena;
+    if (nl_str_is_nocase(files->format, "iceberg")) return find_by_path(command, files, found);
+    if (!nl_file_format_is_known(files->format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", files->format));
+    if (files->path_count == 0)
+        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(files->format, "csv") ? "CSV" : nl_str_is_nocase(files->format, "json") ? "JSON" : "Parquet"));
+    NL_TRY(nl_session_files(command->session, &fs));
+    NL_TRY(nl_file_source_new(fs, files->format, files->paths, files->path_count, files->options, files->option_count, files->schema, &command->confs,
+                              command->memory, command->query.pool, &source));
+    *found = (nl_resolved_relation){.table = source};
+    return NULL;
+}
+
+typedef struct row_collector {
+    nl_consumer base;
+    nl_arena *arena;
+    nl_value *values;
+    uint32_t column_count, row_count, row_max;
+} row_collector;
+
+static nl_status collect(nl_consumer *base, nl_batch *batch)
+{
+    row_collector *self = NL_CONTAINER(base, row_collector, base);
+    const nl_selection selection = nl_batch_selection(batch);
+    for (uint32_t i = 0; i < selection.count && self->row_count < self->row_max; i++, self->row_count++) {
+        for (uint32_t c = 0; c < self->column_count; c++) {
+            const nl_value value = nl_vector_value(&batch->columns[c], nl_selection_row(selection, i), self->arena);
+            self->values[(size_t)self->row_count * self->column_count + c] = nl_value_copy(self->arena, &value);
+        }
+    }
+    return nl_arena_check(self->arena);
+}
+
+nl_status nl_command_run_plan(nl_resolver *self, const nl_logical *plan, uint32_t row_max, nl_arena *arena, const nl_value **values, uint32_t *row_count)
+{
+    nl_command *command = NL_CONTAINER(self, nl_command, resolver);
+    const nl_logical *optimized = NULL;
+    row_collector collector = {.base.consume = collect, .arena = arena, .column_count = plan->column_count, .row_max = row_max};
+    collector.values = NL_NEW_ARRAY(arena, nl_value, (size_t)row_max * plan->column_count + 1);
+    NL_TRY(nl_command_optimize(command, nl_logical_limit(arena, plan, row_max, 0), &optimized));
+    NL_TRY(nl_query_run(&command->query, optimized, &collector.base));
+    *values = collector.values;
+    *row_count = collector.row_count;
+    return NULL;
+}

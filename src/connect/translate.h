@@ -1,0 +1,66 @@
+/* connect/translate.h - relations and expressions of the protocol as AST. Private to src/connect.
+ *
+ * Trees are made in one arena, together with the texts they mention: nothing of the messages is kept. Chains of relations
+ * are walked with a loop; what nests otherwise counts towards a limit.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "connect/plan.h"
+#include "sql/parser.h"
+
+#define NL_CONNECT_DEPTH_MAX 1000u /* relations beside relations, expressions in expressions */
+#define NL_CONNECT_CHAIN_MAX 2000u /* steps of one DataFrame                                 */
+
+typedef struct nl_translator {
+    nl_connect_host *host;
+    nl_arena *arena;
+    nl_str text;          /* of the only SQL text met; empty: none, or several */
+    uint32_t text_count;
+    uint32_t depth;
+    const struct nl_references *references; /* of with_relations, innermost first */
+} nl_translator;
+
+typedef struct nl_references {
+    const struct nl_references *outer;
+    Spark__Connect__Relation *const *relations;
+    size_t count;
+} nl_references;
+
+/* InvalidPlanInput. */
+nl_status nl_connect_invalid(const char *message);
+nl_status nl_connect_unsupported(const char *what);
+
+/* Any relation but those that only stand at the top (show_string, catalog …). */
+NL_MUST_USE nl_status nl_translate_relation(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_term **term);
+NL_MUST_USE nl_status nl_translate_query(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_query **query);
+/* translate_expression.c */
+NL_MUST_USE nl_status nl_translate_expr(nl_translator *t, const Spark__Connect__Expression *message, nl_ast_expr **expr);
+NL_MUST_USE nl_status nl_translate_exprs(nl_translator *t, Spark__Connect__Expression *const *messages, size_t count, nl_ast_exprs *exprs);
+NL_MUST_USE nl_status nl_translate_sort(nl_translator *t, Spark__Connect__Expression__SortOrder *const *messages, size_t count, nl_ast_sort_items *items);
+NL_MUST_USE nl_status nl_translate_alias(nl_translator *t, const Spark__Connect__Expression__Alias *message, nl_ast_expr **expr);
+NL_MUST_USE nl_status nl_translate_function(nl_translator *t, nl_str name, nl_ast_expr **args, uint32_t count, bool is_distinct, nl_ast_expr **expr);
+NL_MUST_USE nl_status nl_translate_call(nl_translator *t, nl_str name, Spark__Connect__Expression *const *arguments, size_t count, nl_ast_arguments *args);
+/* "a.`b c`.d" as DataFrames read it: whatever is not a dot or a back-quote is part of a name. */
+NL_MUST_USE nl_status nl_translate_name(nl_translator *t, nl_str text, nl_ast_name *name);
+/* translate_literal.c */
+NL_MUST_USE nl_status nl_translate_value(nl_translator *t, const Spark__Connect__Expression__Literal *message, nl_value *value);
+nl_ast_expr *nl_value_expr(nl_arena *arena, const nl_value *value);
+/* translate_source.c */
+NL_MUST_USE nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelation *message, nl_ast_term **term);
+NL_MUST_USE nl_status nl_translate_read(nl_translator *t, const Spark__Connect__Read *message, nl_ast_term **term);
+NL_MUST_USE nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message, nl_ast_term **term);
+/* The arguments of an SQL text, for a statement that is no query. */
+NL_MUST_USE nl_status nl_translate_parameters(nl_translator *t, const Spark__Connect__SQL *message, nl_command_made *made);
+/* An SQL relation or command's text, parsed; statement->kind says whether it is a query. */
+NL_MUST_USE nl_status nl_translate_statement(nl_translator *t, nl_str text, nl_ast_statement **statement);
+
+nl_ast_expr *nl_new_expr(nl_arena *arena, nl_ast_expr_kind kind);
+static inline nl_ast_ident nl_ident_of(nl_str text)
+{
+    return (nl_ast_ident){.text = text, .is_quoted = true};
+}
+nl_ast_term *nl_relation_term(nl_arena *arena, nl_ast_relation *relation);
+nl_str nl_copy_text(nl_arena *arena, const char *text); /* NULL: empty */
+/* Spark's JSON form of a type. */
+NL_MUST_USE nl_status nl_connect_type_from_json(nl_arena *arena, nl_str text, const nl_type **type);

@@ -1,0 +1,285 @@
+/* connect/translate_source.c - where rows come from: tables, files, rows that the client sent, SQL texts. */
+#include "connect/translate.h"
+
+#include <stdlib.h>
+
+#include "column/arrow_ipc.h"
+#include "command/substitution.h"
+#include "exec/sources.h"
+
+nl_ast_term *nl_relation_term(nl_arena *arena, nl_ast_relation *relation)
+{
+    nl_ast_term *term = NL_NEW(arena, nl_ast_term);
+    term->kind = NL_AST_TERM_RELATION;
+    term->values = relation;
+    return term;
+}
+
+/* ---- rows of the client ---- */
+
+static void release_table(void *table)
+{
+    nl_table_release(table);
+}
+
+typedef struct batch_list {
+    nl_batch *items;
+    uint32_t count, capacity;
+} batch_list;
+
+static void free_batches(batch_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) nl_batch_fini(&list->items[i]);
+    free(list->items);
+}
+
+static nl_status add_batch(batch_list *list, nl_batch *batch)
+{
+    if (list->count == list->capacity) {
+        const uint32_t capacity = list->capacity ? list->capacity * 2 : 8;
+        nl_batch *grown = realloc(list->items, capacity * sizeof(*grown));
+        if (!grown) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)(capacity * sizeof(*grown))), NL_P("receivedBytes", "0"));
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *batch;
+    return NULL;
+}
+
+static nl_status read_batches(nl_ipc_reader *reader, batch_list *list)
+{
+    for (;;) {
+        nl_batch batch = {0};
+        bool is_done = false;
+        NL_TRY(nl_ipc_reader_next(reader, &batch, &is_done));
+        if (is_done) return NULL;
+        nl_status status = add_batch(list, &batch);
+        if (!status) continue;
+        nl_batch_fini(&batch);
+        return status;
+    }
+}
+
+/* The stream's bytes as a buffer of their own: batches point into it, and the message goes. */
+static nl_status copy_bytes(const ProtobufCBinaryData *data, nl_memory *memory, nl_buffer **buffer)
+{
+    NL_TRY(nl_buffer_new(memory, data->len, false, buffer));
+    if (data->len) memcpy((*buffer)->data, data->data, data->len);
+    return NULL;
+}
+
+static nl_status read_stream(nl_translator *t, const ProtobufCBinaryData *data, const nl_table **source)
+{
+    nl_memory *memory = nl_session_memory(t->host->session);
+    nl_buffer *buffer = NULL;
+    nl_ipc_reader *reader = NULL;
+    batch_list list = {0};
+    NL_TRY(copy_bytes(data, memory, &buffer));
+    nl_status status = nl_ipc_reader_new((nl_str){(const char *)buffer->data, data->len}, buffer, memory, &reader);
+    nl_buffer_release(buffer);
+    if (!status) status = read_batches(reader, &list);
+    if (status)
+        free_batches(&list);
+    else
+        status = nl_batches_source_new(nl_ipc_reader_schema(reader), list.items, list.count, memory, source);
+    nl_ipc_reader_free(reader);
+    return nl_note_if(status, NL_HERE, "reading a local relation");
+}
+
+/* toDF(names).to(schema): the client's schema rules over what Arrow says. */
+static nl_ast_term *shaped(nl_translator *t, nl_ast_term *left, const nl_type *schema)
+{
+    nl_str *names = NL_NEW_ARRAY(t->arena, nl_str, schema->child_count + 1);
+    for (uint32_t i = 0; i < schema->child_count; i++) names[i] = schema->children[i].name;
+    for (int step = 0; step < 2; step++) {
+        nl_ast_dataframe *dataframe = NL_NEW(t->arena, nl_ast_dataframe);
+        nl_ast_pipe *pipe = NL_NEW(t->arena, nl_ast_pipe);
+        nl_ast_term *term = NL_NEW(t->arena, nl_ast_term);
+        *dataframe = (nl_ast_dataframe){.kind = step ? NL_AST_DATAFRAME_TO_SCHEMA : NL_AST_DATAFRAME_TO_DF, .names = names, .name_count = schema->child_count, .schema = schema};
+        *pipe = (nl_ast_pipe){.kind = NL_AST_PIPE_DATAFRAME, .left = left, .dataframe = dataframe};
+        *term = (nl_ast_term){.kind = NL_AST_TERM_PIPE, .pipe = pipe};
+        left = term;
+    }
+    return left;
+}
+
+static nl_status local_schema(nl_translator *t, const char *text, const nl_type **schema)
+{
+    const nl_str copy = nl_copy_text(t->arena, text);
+    const nl_type *type = NULL;
+    if (copy.length == 0) return NULL;
+    if (copy.data[0] == '{' || copy.data[0] == '"')
+        NL_TRY(nl_connect_type_from_json(t->arena, copy, &type));
+    else
+        NL_TRY(nl_sql_parse_schema(t->arena, copy, &type));
+    if (type->id != NL_TYPE_STRUCT) {
+        const nl_field field = {.name = NL_STR("value"), .type = type, .is_nullable = true};
+        type = nl_type_struct(t->arena, &field, 1);
+    }
+    *schema = type;
+    return NULL;
+}
+
+nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelation *message, nl_ast_term **term)
+{
+    const nl_type *schema = NULL;
+    const nl_table *source = NULL;
+    NL_TRY(local_schema(t, message->schema, &schema));
+    if (message->has_data)
+        NL_TRY(read_stream(t, &message->data, &source));
+    else if (schema)
+        NL_TRY(nl_batches_source_new(schema, NULL, 0, nl_session_memory(t->host->session), &source));
+    else
+        return nl_connect_invalid("Schema for LocalRelation is required when the input data is not provided.");
+    nl_arena_on_free(t->arena, release_table, NL_UNCONST(source));
+    nl_ast_relation *relation = NL_NEW(t->arena, nl_ast_relation);
+    *relation = (nl_ast_relation){.kind = NL_AST_RELATION_SOURCE, .source = source};
+    *term = nl_relation_term(t->arena, relation);
+    if (message->has_data && schema) *term = shaped(t, *term, schema);
+    return NULL;
+}
+
+/* ---- tables and files ---- */
+
+static nl_status named_table(nl_translator *t, const Spark__Connect__Read__NamedTable *message, nl_ast_term **term)
+{
+    nl_ast_relation *relation = NL_NEW(t->arena, nl_ast_relation);
+    relation->kind = NL_AST_RELATION_TABLE;
+    NL_TRY(nl_sql_parse_name(t->arena, nl_str_from(message->unparsed_identifier), &(nl_sql_options){.is_unplaced = true}, &relation->table.name));
+    if (message->n_options) {
+        nl_ast_properties *options = NL_NEW(t->arena, nl_ast_properties);
+        options->items = NL_NEW_ARRAY(t->arena, nl_ast_property, message->n_options);
+        for (size_t i = 0; i < message->n_options; i++)
+            options->items[i] = (nl_ast_property){
+                .key = nl_copy_text(t->arena, message->options[i]->key), .has_value = true, .value = nl_copy_text(t->arena, message->options[i]->value), .is_string = true};
+        options->count = (uint32_t)message->n_options;
+        relation->table.options = options;
+    }
+    *term = nl_relation_term(t->arena, relation);
+    return NULL;
+}
+
+static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataSource *message, nl_ast_term **term)
+{
+    nl_ast_files *files = NL_NEW(t->arena, nl_ast_files);
+    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + 1);
+    nl_str *paths = NL_NEW_ARRAY(t->arena, nl_str, message->n_paths + 1);
+    files->format = nl_copy_text(t->arena, message->format);
+    if (files->format.length == 0) files->format = nl_arena_str(t->arena, nl_session_get(t->host->session, NL_STR("spark.sql.sources.default")));
+    if (files->format.length == 0) files->format = NL_STR("parquet");
+    for (size_t i = 0; i < message->n_paths; i++) paths[files->path_count++] = nl_copy_text(t->arena, message->paths[i]);
+    for (size_t i = 0; i < message->n_options; i++) {
+        const nl_property option = {nl_copy_text(t->arena, message->options[i]->key), nl_copy_text(t->arena, message->options[i]->value)};
+        if (nl_str_is_nocase(option.key, "path")) {
+            if (files->path_count == 0) paths[files->path_count++] = option.value;
+        } else {
+            options[files->option_count++] = option;
+        }
+    }
+    files->paths = paths;
+    files->options = options;
+    if (message->schema && message->schema[0]) NL_TRY(local_schema(t, message->schema, &files->schema));
+    if (message->n_predicates) return nl_connect_unsupported("spark.read.jdbc");
+    nl_ast_relation *relation = NL_NEW(t->arena, nl_ast_relation);
+    *relation = (nl_ast_relation){.kind = NL_AST_RELATION_FILES, .files = files};
+    *term = nl_relation_term(t->arena, relation);
+    return NULL;
+}
+
+nl_status nl_translate_read(nl_translator *t, const Spark__Connect__Read *message, nl_ast_term **term)
+{
+    if (message->has_is_streaming && message->is_streaming) return nl_connect_unsupported("spark.readStream");
+    if (message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_NAMED_TABLE) return named_table(t, message->named_table, term);
+    if (message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_DATA_SOURCE) return data_source(t, message->data_source, term);
+    return nl_connect_invalid("Does not support READ_TYPE_NOT_SET");
+}
+
+/* ---- SQL ---- */
+
+nl_status nl_translate_statement(nl_translator *t, nl_str text, nl_ast_statement **statement)
+{
+    nl_session *session = t->host->session;
+    nl_str substituted = {0};
+    const nl_sql_options options = {
+        .is_ansi_reserved = nl_session_get_bool(session, "spark.sql.ansi.enforceReservedKeywords"),
+        .is_double_quote_identifier = nl_session_get_bool(session, "spark.sql.ansi.doubleQuotedIdentifiers"),
+        .is_escape_off = nl_session_get_bool(session, "spark.sql.parser.escapedStringLiterals"),
+        .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
+    };
+    NL_TRY(nl_substitute_variables(session, t->arena, text, &substituted));
+    t->text = t->text_count++ == 0 ? substituted : (nl_str){0};
+    NL_TRY(nl_sql_parse(t->arena, substituted, &options, statement));
+    (*statement)->text = substituted;
+    return NULL;
+}
+
+static nl_status parameters(nl_translator *t, const Spark__Connect__SQL *message, nl_ast_text_query *query)
+{
+    const size_t count = message->n_args + message->n_pos_args + message->n_named_arguments + message->n_pos_arguments;
+    nl_ast_expr **exprs = NL_NEW_ARRAY(t->arena, nl_ast_expr *, count + 1);
+    nl_str *names = NL_NEW_ARRAY(t->arena, nl_str, count + 1);
+    nl_value value = {0};
+    uint32_t at = 0;
+    for (size_t i = 0; i < message->n_named_arguments; i++) {
+        names[at] = nl_copy_text(t->arena, message->named_arguments[i]->key);
+        NL_TRY(nl_translate_expr(t, message->named_arguments[i]->value, &exprs[at++]));
+    }
+    for (size_t i = 0; i < message->n_args; i++) {
+        names[at] = nl_copy_text(t->arena, message->args[i]->key);
+        NL_TRY(nl_translate_value(t, message->args[i]->value, &value));
+        exprs[at++] = nl_value_expr(t->arena, &value);
+    }
+    for (size_t i = 0; i < message->n_pos_arguments; i++) NL_TRY(nl_translate_expr(t, message->pos_arguments[i], &exprs[at++]));
+    for (size_t i = 0; i < message->n_pos_args; i++) {
+        NL_TRY(nl_translate_value(t, message->pos_args[i], &value));
+        exprs[at++] = nl_value_expr(t->arena, &value);
+    }
+    query->parameters = exprs;
+    query->parameter_names = names;
+    query->parameter_count = at;
+    return NULL;
+}
+
+/* The DataFrames that the text may name: references of the with_relations around it that have an alias. */
+static nl_status views(nl_translator *t, const nl_ast_ctes **made)
+{
+    const nl_references *list = t->references;
+    if (!list) return NULL;
+    nl_ast_ctes *ctes = NL_NEW(t->arena, nl_ast_ctes);
+    ctes->items = NL_NEW_ARRAY(t->arena, nl_ast_cte, list->count + 1);
+    for (size_t i = 0; i < list->count; i++) {
+        const Spark__Connect__Relation *relation = list->relations[i];
+        if (relation->rel_type_case != SPARK__CONNECT__RELATION__REL_TYPE_SUBQUERY_ALIAS) continue;
+        nl_ast_cte *cte = &ctes->items[ctes->count++];
+        cte->name = nl_ident_of(nl_copy_text(t->arena, relation->subquery_alias->alias));
+        NL_TRY(nl_translate_query(t, relation->subquery_alias->input, &cte->query));
+    }
+    if (ctes->count) *made = ctes;
+    return NULL;
+}
+
+nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message, nl_ast_term **term)
+{
+    nl_ast_statement *statement = NULL;
+    nl_ast_text_query *query = NL_NEW(t->arena, nl_ast_text_query);
+    NL_TRY(nl_translate_statement(t, nl_str_from(message->query), &statement));
+    if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_connect_unsupported("a command inside a DataFrame");
+    query->text = statement->text;
+    query->query = statement->query;
+    NL_TRY(parameters(t, message, query));
+    NL_TRY(views(t, &query->views));
+    *term = NL_NEW(t->arena, nl_ast_term);
+    (*term)->kind = NL_AST_TERM_TEXT;
+    (*term)->text_query = query;
+    return NULL;
+}
+
+nl_status nl_translate_parameters(nl_translator *t, const Spark__Connect__SQL *message, nl_command_made *made)
+{
+    nl_ast_text_query query = {0};
+    NL_TRY(parameters(t, message, &query));
+    made->parameters = query.parameters;
+    made->parameter_names = query.parameter_names;
+    made->parameter_count = query.parameter_count;
+    return NULL;
+}

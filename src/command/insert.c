@@ -209,6 +209,7 @@ static nl_status replace_where_predicate(insertion *self, const nl_predicate **p
 static bool is_dynamic(const insertion *self)
 {
     const nl_str mode = nl_session_get(self->command->session, NL_STR("spark.sql.sources.partitionOverwriteMode"));
+    if (self->ast->is_dynamic) return true;
     return nl_str_is_nocase(mode, "dynamic") && !nl_partition_spec_is_unpartitioned(nl_table_spec(self->target.metadata));
 }
 
@@ -248,6 +249,19 @@ static nl_status run_insertion(insertion *self, const nl_ast_query *query)
 
 /* ---- INSERT OVERWRITE DIRECTORY --------------------------------------------------------------------------------- */
 
+/* A folder that is there already is an error, or the end of it, for the modes that say so. */
+static nl_status check_directory(nl_command *command, const nl_ast_insert_target *target, nl_str path, bool *is_needed)
+{
+    bool exists = false;
+    *is_needed = true;
+    if (target->directory_mode != NL_AST_DIRECTORY_ERROR && target->directory_mode != NL_AST_DIRECTORY_IGNORE) return NULL;
+    NL_TRY(nl_fs_exists(command->query.files, path, &exists));
+    if (!exists) return NULL;
+    if (target->directory_mode == NL_AST_DIRECTORY_ERROR) return NL_RAISE(PATH_ALREADY_EXISTS, NL_P_STR("outputPath", path));
+    *is_needed = false;
+    return NULL;
+}
+
 static nl_status insert_directory(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
 {
     const nl_str *provider;
@@ -255,6 +269,7 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     const nl_property *options;
     const nl_logical *plan = NULL, *optimized = NULL;
     nl_parallel_sink *sink = NULL;
+    bool is_needed = true;
     if (target->provider.count == 0)
         return NL_RAISE(NOT_SUPPORTED_COMMAND_WITHOUT_HIVE_SUPPORT, NL_P("cmd", "INSERT OVERWRITE DIRECTORY with the Hive format"));
     NL_TRY(nl_command_name(command, &target->provider, &provider, &provider_count));
@@ -270,8 +285,10 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
         fields[i] = (nl_field){.name = plan->columns[i].name, .type = plan->columns[i].type, .is_nullable = true};
     NL_TRY(nl_command_optimize(command, plan, &optimized));
     NL_TRY(nl_session_files(command->session, &command->query.files));
+    NL_TRY(check_directory(command, target, path, &is_needed));
+    if (!is_needed) return NULL;
     NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
-                            option_count, true, &sink));
+                            option_count, target->directory_mode == NL_AST_DIRECTORY_OVERWRITE, &sink));
     nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
     if (!status) return nl_file_sink_finish(sink);
     nl_file_sink_discard(sink);

@@ -230,6 +230,7 @@ static void make_source_query(merge *self)
 static void set_source_qualifier(merge *self, nl_logical *plan)
 {
     nl_arena *arena = self->base.command->arena;
+    if (self->ast->source_query && !self->ast->source_alias.name.text.data) return; /* a DataFrame's columns bear its own alias */
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, plan->column_count);
     const nl_ast_ident *alias = &self->ast->source_alias.name;
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, self->ast->source_table.count + 1);

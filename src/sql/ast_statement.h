@@ -123,8 +123,13 @@ typedef struct nl_ast_table_clauses {
 
 /* ---- writes ---------------------------------------------------------------------------------------------------- */
 
+/* What happens to the folder of a DataFrame's save; INSERT OVERWRITE DIRECTORY is the first. */
+typedef enum nl_ast_directory_mode { NL_AST_DIRECTORY_OVERWRITE, NL_AST_DIRECTORY_APPEND, NL_AST_DIRECTORY_ERROR, NL_AST_DIRECTORY_IGNORE } nl_ast_directory_mode;
+
 typedef struct nl_ast_insert_target {
     bool is_overwrite;
+    bool is_dynamic; /* of a DataFrame's overwritePartitions: whatever the session's mode is */
+    nl_ast_directory_mode directory_mode;
     nl_ast_name table;
     nl_ast_properties *options; /* WITH (…) */
     nl_ast_partition_spec *partition;
@@ -513,9 +518,18 @@ typedef struct nl_ast_describe {
     nl_str query_text;
 } nl_ast_describe;
 
+typedef enum nl_ast_explain_mode {
+    NL_AST_EXPLAIN_SIMPLE,
+    NL_AST_EXPLAIN_EXTENDED,
+    NL_AST_EXPLAIN_FORMATTED,
+    NL_AST_EXPLAIN_CODEGEN,
+    NL_AST_EXPLAIN_COST,
+    NL_AST_EXPLAIN_LOGICAL,
+    NL_AST_EXPLAIN_ANALYZE /* nilas: runs the query and says what each operator did */
+} nl_ast_explain_mode;
+
 typedef struct nl_ast_explain {
-    enum { NL_AST_EXPLAIN_SIMPLE, NL_AST_EXPLAIN_EXTENDED, NL_AST_EXPLAIN_FORMATTED, NL_AST_EXPLAIN_CODEGEN, NL_AST_EXPLAIN_COST, NL_AST_EXPLAIN_LOGICAL,
-           NL_AST_EXPLAIN_ANALYZE /* nilas: runs the query and says what each operator did */ } mode;
+    nl_ast_explain_mode mode;
     nl_ast_statement *statement;
 } nl_ast_explain;
 

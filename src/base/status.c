@@ -371,6 +371,11 @@ static void append_context(nl_builder *out, const nl_query_context *context)
         append_fragment(out, context);
 }
 
+void nl_query_context_summary(const nl_query_context *context, nl_builder *out)
+{
+    if (context->start < context->stop && context->stop <= context->text.length) append_fragment(out, context);
+}
+
 const char *nl_error_message(nl_error *error)
 {
     if (error->is_static) return out_of_memory_message;

@@ -110,6 +110,9 @@ typedef struct nl_query_context {
 void nl_error_set_context(nl_error *error, const nl_query_context *context);
 const nl_query_context *nl_error_context(const nl_error *error); /* NULL when there is none */
 
+/* The lines that hold the fragment with carets under it, whatever kind of error it is: "\n== SQL (line 1, position 8) ==\n…". */
+void nl_query_context_summary(const nl_query_context *context, nl_builder *out);
+
 nl_condition nl_error_condition(const nl_error *error);
 nl_error_kind nl_error_kind_of(const nl_error *error);
 void nl_error_set_kind(nl_error *error, nl_error_kind kind);

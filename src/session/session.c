@@ -99,7 +99,7 @@ nl_str nl_session_default_namespace(const nl_session *session, nl_str catalog)
     return configured.length > 0 ? configured : NL_STR("default");
 }
 
-static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count)
+static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared)
 {
     session->machine_zone = session->zone = machine_zone();
     for (uint32_t i = 0; i < conf_count; i++) {
@@ -111,8 +111,9 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     session->user = user_name(session->arena);
     session->app_id = nl_arena_f(session->arena, "local-%lld", (long long)(nl_now_micros() / 1000));
     set_environment(session);
-    session->memory = nl_memory_new(NULL, "session", memory_limit(session));
-    session->pool = nl_pool_new(worker_count(session), "worker");
+    session->memory = nl_memory_new(shared->memory, "session", memory_limit(session));
+    session->pool = shared->pool ? shared->pool : nl_pool_new(worker_count(session), "worker");
+    session->is_pool_shared = shared->pool != NULL;
     session->cancel = nl_cancel_new(NULL);
     nl_str catalog = nl_conf_map_get(&session->confs, NL_STR("spark.sql.defaultCatalog"));
     if (!catalog.data) catalog = has_configured_catalog(session) ? NL_STR(SESSION_CATALOG) : NL_STR(BUILT_IN_CATALOG);
@@ -120,16 +121,21 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     return nl_session_use(session, catalog, &initial_namespace, 1);
 }
 
-nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session)
+nl_status nl_session_new_sharing(const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared, nl_session **session)
 {
     nl_session *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
-    nl_status status = start(made, confs, conf_count);
+    nl_status status = start(made, confs, conf_count, shared);
     if (status)
         nl_session_free(made);
     else
         *session = made;
     return status;
+}
+
+nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session)
+{
+    return nl_session_new_sharing(confs, conf_count, &(nl_session_shared){0}, session);
 }
 
 void nl_session_free(nl_session *session)
@@ -149,7 +155,7 @@ void nl_session_free(nl_session *session)
     free(session->functions);
     nl_conf_map_fini(&session->confs);
     nl_conf_map_fini(&session->initial_confs);
-    if (session->pool) nl_pool_free(session->pool);
+    if (session->pool && !session->is_pool_shared) nl_pool_free(session->pool);
     if (session->cancel) nl_cancel_release(session->cancel);
     if (session->memory) nl_memory_release(session->memory);
     nl_arena_free(session->namespace_arena);
@@ -356,13 +362,25 @@ nl_progress *nl_session_progress(nl_session *session)
     return &session->progress;
 }
 
-void nl_session_begin(nl_session *session)
+static void reset_progress(nl_session *session)
 {
     atomic_store(&session->progress.rows, 0);
     atomic_store(&session->progress.rows_total, 0);
     atomic_store(&session->progress.bytes, 0);
     atomic_store(&session->progress.files, 0);
     atomic_store(&session->progress.files_total, 0);
+}
+
+void nl_session_begin_with(nl_session *session, nl_cancel *cancel)
+{
+    reset_progress(session);
+    nl_cancel_release(session->cancel);
+    session->cancel = nl_cancel_retain(cancel);
+}
+
+void nl_session_begin(nl_session *session)
+{
+    reset_progress(session);
     if (!nl_cancel_is_set(session->cancel)) return;
     nl_cancel *old = session->cancel; /* a signal handler must never meet one that is freed */
     session->cancel = nl_cancel_new(NULL);

@@ -16,6 +16,12 @@ struct nl_ast_query; /* sql/ast.h */
 
 /* *session is owned. Confs given here are the start values (spark-defaults.conf, --conf), names of any case kept. */
 NL_MUST_USE nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session);
+/* What the sessions of one server share: a budget that theirs lie below, and workers. NULL: each has its own. */
+typedef struct nl_session_shared {
+    nl_memory *memory; /* counted */
+    nl_pool *pool;     /* borrowed: outlives the sessions */
+} nl_session_shared;
+NL_MUST_USE nl_status nl_session_new_sharing(const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared, nl_session **session);
 void nl_session_free(nl_session *session);
 
 /* Confs. Known ones are rows of session/confs.def with type, default and one line of documentation; others are kept as
@@ -131,6 +137,9 @@ nl_pool *nl_session_pool(nl_session *session);
 NL_MUST_USE nl_status nl_session_files(nl_session *session, struct nl_fs **fs);
 nl_cancel *nl_session_cancel_token(nl_session *session); /* of the running statement; renewed by nl_session_begin */
 void nl_session_begin(nl_session *session);              /* a new statement starts */
+/* The same, and the statement ends when `cancel` (counted) is set. A query made so goes on under its own cancellation while
+ * the next statement begins: whoever made it keeps `cancel` until its result is closed. */
+void nl_session_begin_with(nl_session *session, nl_cancel *cancel);
 void nl_session_cancel(nl_session *session);             /* async-signal-safe */
 nl_str nl_session_user(const nl_session *session);
 nl_str nl_session_app_id(const nl_session *session);     /* "local-1759312345678" */

@@ -40,6 +40,7 @@ struct nl_session {
     const nl_timezone *machine_zone;
     nl_memory *memory;
     nl_pool *pool;
+    bool is_pool_shared;
     nl_cancel *cancel; /* of the running statement */
     bool is_confined;  /* nl_session_confine */
     nl_progress progress;

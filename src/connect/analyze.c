@@ -1,0 +1,357 @@
+/* connect/analyze.c - the AnalyzePlan call: what can be said of a plan without running it. */
+#include "connect/service_private.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "sql/parser.h"
+
+typedef Spark__Connect__AnalyzePlanRequest analyze_request;
+typedef Spark__Connect__AnalyzePlanResponse analyze_response;
+
+#define ANSWER(request, name, type)                                                        \
+    Spark__Connect__AnalyzePlanResponse__##type *name = NL_NEW((request)->arena, Spark__Connect__AnalyzePlanResponse__##type)
+
+static nl_status relation_of(const Spark__Connect__Plan *plan, const Spark__Connect__Relation **relation)
+{
+    if (!plan || plan->op_type_case != SPARK__CONNECT__PLAN__OP_TYPE_ROOT) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The plan is no relation.");
+    *relation = plan->root;
+    return NULL;
+}
+
+/* ---- schema ------------------------------------------------------------------------------------------------------- */
+
+static nl_status answer_schema(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    nl_result *result = NULL;
+    ANSWER(request, made, Schema);
+    spark__connect__analyze_plan_response__schema__init(made);
+    NL_TRY(relation_of(plan, &relation));
+    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
+    nl_status status = nl_connect_type_to_proto(request->arena, nl_result_schema(result), &made->schema);
+    nl_result_close(result);
+    answer->schema = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SCHEMA;
+    return status;
+}
+
+/* The lines of the tree that are at most `level` deep. */
+static nl_str cut_tree(nl_arena *arena, nl_str tree, int32_t level)
+{
+    nl_builder out;
+    nl_str line, kept;
+    nl_builder_init(&out, tree.length + 1);
+    while (nl_str_next_part(&tree, '\n', &line)) {
+        const size_t dashes = nl_str_find(line, NL_STR("|--"), 0);
+        const int32_t depth = dashes == NL_NOT_FOUND ? 0 : (int32_t)((dashes - 1) / 5) + 1;
+        if (depth > level) continue;
+        nl_append(&out, line);
+        nl_append_char(&out, '\n');
+    }
+    kept = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return kept;
+}
+
+static nl_status answer_tree(nl_request *request, const Spark__Connect__AnalyzePlanRequest__TreeString *wanted, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    nl_result *result = NULL;
+    ANSWER(request, made, TreeString);
+    spark__connect__analyze_plan_response__tree_string__init(made);
+    NL_TRY(relation_of(wanted->plan, &relation));
+    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
+    nl_str tree = nl_type_tree(request->arena, nl_result_schema(result));
+    nl_result_close(result);
+    if (wanted->has_level && wanted->level > 0) tree = cut_tree(request->arena, tree, wanted->level);
+    made->tree_string = NL_UNCONST(nl_str_c(request->arena, tree));
+    answer->tree_string = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_TREE_STRING;
+    return NULL;
+}
+
+static nl_status answer_explain(nl_request *request, const Spark__Connect__AnalyzePlanRequest__Explain *wanted, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    nl_str text;
+    ANSWER(request, made, Explain);
+    spark__connect__analyze_plan_response__explain__init(made);
+    NL_TRY(relation_of(wanted->plan, &relation));
+    NL_TRY(nl_connect_explain(&request->client->host, relation, (int)wanted->explain_mode, request->arena, &text));
+    made->explain_string = NL_UNCONST(nl_str_c(request->arena, text));
+    answer->explain = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_EXPLAIN;
+    return NULL;
+}
+
+static nl_status answer_files(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    const nl_str *files = NULL;
+    uint32_t count = 0;
+    ANSWER(request, made, InputFiles);
+    spark__connect__analyze_plan_response__input_files__init(made);
+    NL_TRY(relation_of(plan, &relation));
+    NL_TRY(nl_connect_input_files(&request->client->host, relation, request->arena, &files, &count));
+    made->files = NL_NEW_ARRAY(request->arena, char *, (size_t)count + 1);
+    for (uint32_t i = 0; i < count; i++) made->files[made->n_files++] = NL_UNCONST(nl_str_c(request->arena, files[i]));
+    answer->input_files = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_INPUT_FILES;
+    return NULL;
+}
+
+/* ---- facts of the plan's form ------------------------------------------------------------------------------------- */
+
+static nl_status answer_local(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    ANSWER(request, made, IsLocal);
+    spark__connect__analyze_plan_response__is_local__init(made);
+    NL_TRY(relation_of(plan, &relation));
+    made->has_is_local = true;
+    made->is_local = relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_LOCAL_RELATION || relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION;
+    answer->is_local = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_IS_LOCAL;
+    return NULL;
+}
+
+/* Streams are refused where they are read: what can be analyzed is none. */
+static nl_status answer_streaming(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    nl_result *result = NULL;
+    ANSWER(request, made, IsStreaming);
+    spark__connect__analyze_plan_response__is_streaming__init(made);
+    NL_TRY(relation_of(plan, &relation));
+    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
+    nl_result_close(result);
+    made->has_is_streaming = true;
+    answer->is_streaming = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_IS_STREAMING;
+    return NULL;
+}
+
+static void forget_ids(ProtobufCMessage *message);
+
+static void forget_member(const ProtobufCFieldDescriptor *field, ProtobufCMessage **place)
+{
+    if (*place && field->descriptor == &spark__connect__relation_common__descriptor) *place = NULL;
+    else if (*place && field->descriptor == &spark__connect__expression_common__descriptor) *place = NULL;
+    else if (*place) forget_ids(*place);
+}
+
+/* Takes out of a message of this request what numbers its relations and says where they were written. */
+static void forget_ids(ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *descriptor = message->descriptor;
+    uint8_t *base = (uint8_t *)message;
+    for (unsigned i = 0; i < descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+        const bool is_oneof = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
+        if (is_oneof && *(const uint32_t *)(const void *)(base + field->quantifier_offset) != field->id) continue;
+        if (strcmp(field->name, "plan_id") == 0 && field->label == PROTOBUF_C_LABEL_OPTIONAL && !is_oneof) *(protobuf_c_boolean *)(void *)(base + field->quantifier_offset) = false;
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
+        if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+            forget_member(field, (ProtobufCMessage **)(void *)(base + field->offset));
+            continue;
+        }
+        const size_t count = *(const size_t *)(const void *)(base + field->quantifier_offset);
+        ProtobufCMessage **items = *(ProtobufCMessage ***)(void *)(base + field->offset);
+        for (size_t k = 0; k < count; k++) forget_ids(items[k]);
+    }
+}
+
+/* Plans are the same when their messages are, but for ids: a plan that is written otherwise and means the same counts as another. */
+static nl_status hash_relation(nl_request *request, Spark__Connect__Relation *relation, uint64_t *hash)
+{
+    forget_ids(&relation->base);
+    const size_t size = protobuf_c_message_get_packed_size(&relation->base);
+    uint8_t *packed = NULL;
+    NL_TRY(nl_arena_alloc_sized(request->arena, size + 1, (void **)&packed));
+    (void)protobuf_c_message_pack(&relation->base, packed);
+    *hash = nl_hash_bytes(packed, size, 0);
+    return NULL;
+}
+
+/* The hash of a plan that can be analyzed. */
+static nl_status hash_plan(nl_request *request, const Spark__Connect__Plan *plan, uint64_t *hash)
+{
+    const Spark__Connect__Relation *relation = NULL;
+    nl_result *result = NULL;
+    NL_TRY(relation_of(plan, &relation));
+    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
+    nl_result_close(result);
+    return hash_relation(request, NL_UNCONST(relation), hash);
+}
+
+static nl_status answer_same(nl_request *request, const Spark__Connect__AnalyzePlanRequest__SameSemantics *wanted, analyze_response *answer)
+{
+    uint64_t target, other;
+    ANSWER(request, made, SameSemantics);
+    spark__connect__analyze_plan_response__same_semantics__init(made);
+    NL_TRY(hash_plan(request, wanted->target_plan, &target));
+    NL_TRY(hash_plan(request, wanted->other_plan, &other));
+    made->has_result = true;
+    made->result = target == other;
+    answer->same_semantics = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SAME_SEMANTICS;
+    return NULL;
+}
+
+static nl_status answer_hash(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
+{
+    uint64_t hash;
+    ANSWER(request, made, SemanticHash);
+    spark__connect__analyze_plan_response__semantic_hash__init(made);
+    NL_TRY(hash_plan(request, plan, &hash));
+    made->has_result = true;
+    made->result = (int32_t)(uint32_t)hash;
+    answer->semantic_hash = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SEMANTIC_HASH;
+    return NULL;
+}
+
+/* ---- types -------------------------------------------------------------------------------------------------------- */
+
+static nl_status answer_ddl(nl_request *request, const Spark__Connect__AnalyzePlanRequest__DDLParse *wanted, analyze_response *answer)
+{
+    const nl_type *type = NULL;
+    ANSWER(request, made, DDLParse);
+    spark__connect__analyze_plan_response__ddlparse__init(made);
+    NL_TRY(nl_sql_parse_schema(request->arena, nl_message_text(wanted->ddl_string), &type));
+    NL_TRY(nl_connect_type_to_proto(request->arena, type, &made->parsed));
+    answer->ddl_parse = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_DDL_PARSE;
+    return NULL;
+}
+
+static nl_status answer_json(nl_request *request, const Spark__Connect__AnalyzePlanRequest__JsonToDDL *wanted, analyze_response *answer)
+{
+    (void)request, (void)wanted, (void)answer;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas %s does not make DDL of a JSON schema yet.", NILAS_VERSION);
+}
+
+/* ---- caching ------------------------------------------------------------------------------------------------------ */
+
+/* What persist() asked for, by the hash of the relation. Nothing is cached: results are the same, and levels can be asked for. */
+static nl_persisted **find_persisted(nl_client *client, uint64_t hash)
+{
+    nl_persisted **place = &client->persisted;
+    while (*place && (*place)->hash != hash) place = &(*place)->next;
+    return place;
+}
+
+static nl_status answer_persist(nl_request *request, const Spark__Connect__AnalyzePlanRequest__Persist *wanted, analyze_response *answer)
+{
+    uint64_t hash;
+    ANSWER(request, made, Persist);
+    spark__connect__analyze_plan_response__persist__init(made);
+    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to persist.");
+    NL_TRY(hash_relation(request, wanted->relation, &hash));
+    nl_persisted **place = find_persisted(request->client, hash);
+    if (!*place && !(*place = calloc(1, sizeof **place))) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof **place), NL_P("receivedBytes", "0"));
+    (*place)->hash = hash;
+    (*place)->level = (nl_storage_level){.use_disk = true, .use_memory = true, .deserialized = true, .replication = 1}; /* MEMORY_AND_DISK_DESER */
+    const Spark__Connect__StorageLevel *level = wanted->storage_level;
+    if (level) (*place)->level = (nl_storage_level){level->use_disk, level->use_memory, level->use_off_heap, level->deserialized, level->replication};
+    answer->persist = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_PERSIST;
+    return NULL;
+}
+
+static nl_status answer_unpersist(nl_request *request, const Spark__Connect__AnalyzePlanRequest__Unpersist *wanted, analyze_response *answer)
+{
+    uint64_t hash;
+    ANSWER(request, made, Unpersist);
+    spark__connect__analyze_plan_response__unpersist__init(made);
+    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to unpersist.");
+    NL_TRY(hash_relation(request, wanted->relation, &hash));
+    nl_persisted **place = find_persisted(request->client, hash);
+    if (*place) {
+        nl_persisted *gone = *place;
+        *place = gone->next;
+        free(gone);
+    }
+    answer->unpersist = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_UNPERSIST;
+    return NULL;
+}
+
+static nl_status answer_level(nl_request *request, const Spark__Connect__AnalyzePlanRequest__GetStorageLevel *wanted, analyze_response *answer)
+{
+    uint64_t hash;
+    ANSWER(request, made, GetStorageLevel);
+    Spark__Connect__StorageLevel *level = NL_NEW(request->arena, Spark__Connect__StorageLevel);
+    spark__connect__analyze_plan_response__get_storage_level__init(made);
+    spark__connect__storage_level__init(level);
+    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to look for.");
+    NL_TRY(hash_relation(request, wanted->relation, &hash));
+    const nl_persisted *found = *find_persisted(request->client, hash);
+    const nl_storage_level known = found ? found->level : (nl_storage_level){.replication = 1};
+    level->has_use_disk = level->has_use_memory = level->has_use_off_heap = level->has_deserialized = level->has_replication = true;
+    level->use_disk = known.use_disk;
+    level->use_memory = known.use_memory;
+    level->use_off_heap = known.use_off_heap;
+    level->deserialized = known.deserialized;
+    level->replication = known.replication;
+    made->storage_level = level;
+    answer->get_storage_level = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_GET_STORAGE_LEVEL;
+    return NULL;
+}
+
+static nl_status answer_version(nl_request *request, analyze_response *answer)
+{
+    static const char version[] = "4.0.1"; /* clients compare it with their own */
+    ANSWER(request, made, SparkVersion);
+    spark__connect__analyze_plan_response__spark_version__init(made);
+    made->version = NL_UNCONST(version);
+    answer->spark_version = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SPARK_VERSION;
+    return NULL;
+}
+
+nl_status nl_answer_analyze(nl_request *request, ProtobufCMessage **answer)
+{
+    const analyze_request *message = (const analyze_request *)(const void *)request->message;
+    analyze_response *made = NL_NEW(request->arena, analyze_response);
+    spark__connect__analyze_plan_response__init(made);
+    made->session_id = NL_UNCONST(request->client->id.data);
+    made->server_side_session_id = request->client->server_id;
+    *answer = &made->base;
+    switch (message->analyze_case) {
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_SCHEMA:
+        return answer_schema(request, message->schema->plan, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_EXPLAIN:
+        return answer_explain(request, message->explain, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_TREE_STRING:
+        return answer_tree(request, message->tree_string, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_IS_LOCAL:
+        return answer_local(request, message->is_local->plan, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_IS_STREAMING:
+        return answer_streaming(request, message->is_streaming->plan, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_INPUT_FILES:
+        return answer_files(request, message->input_files->plan, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_SPARK_VERSION:
+        return answer_version(request, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_DDL_PARSE:
+        return answer_ddl(request, message->ddl_parse, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_SAME_SEMANTICS:
+        return answer_same(request, message->same_semantics, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_SEMANTIC_HASH:
+        return answer_hash(request, message->semantic_hash->plan, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_PERSIST:
+        return answer_persist(request, message->persist, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_UNPERSIST:
+        return answer_unpersist(request, message->unpersist, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_GET_STORAGE_LEVEL:
+        return answer_level(request, message->get_storage_level, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE_JSON_TO_DDL:
+        return answer_json(request, message->json_to_ddl, made);
+    case SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE__NOT_SET:
+    case _SPARK__CONNECT__ANALYZE_PLAN_REQUEST__ANALYZE__CASE_IS_INT_SIZE:
+    default:
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The question of the AnalyzePlan request is not known.");
+    }
+}

@@ -1,0 +1,338 @@
+/* connect/client.c - sessions of clients: found by user and id, their lanes, their end. */
+#include "connect/service_private.h"
+
+#include <stdlib.h>
+
+#include "base/calendar.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+#define SECOND_MICROS 1000000ll
+
+bool nl_uuid_is_valid(nl_str text)
+{
+    if (text.length != NL_UUID_TEXT_LENGTH) return false;
+    for (size_t i = 0; i < text.length; i++) {
+        const char c = text.data[i];
+        const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (is_dash ? c != '-' : !is_hex) return false;
+    }
+    return true;
+}
+
+nl_client *nl_client_retain(nl_client *client)
+{
+    atomic_fetch_add_explicit(&client->references, 1, memory_order_relaxed);
+    return client;
+}
+
+void nl_client_release(nl_client *client)
+{
+    if (!client || atomic_fetch_sub_explicit(&client->references, 1, memory_order_acq_rel) != 1) return;
+    NL_ASSERT(!client->operations && !client->first_task);
+    while (client->remotes) {
+        nl_remote *next = client->remotes->next;
+        nl_arena_free(client->remotes->arena);
+        free(client->remotes);
+        client->remotes = next;
+    }
+    while (client->persisted) {
+        nl_persisted *next = client->persisted->next;
+        free(client->persisted);
+        client->persisted = next;
+    }
+    nl_session_free(client->session);
+    nl_client_free_artifacts(client);
+    nl_error_log_free(client->errors);
+    nl_mutex_fini(&client->mutex);
+    free(NL_UNCONST(client->user.data));
+    free(NL_UNCONST(client->id.data));
+    free(client);
+}
+
+static nl_str text_copy(nl_str text)
+{
+    char *copy = malloc(text.length + 1);
+    if (!copy) return (nl_str){0};
+    if (text.length) memcpy(copy, text.data, text.length);
+    copy[text.length] = 0;
+    return (nl_str){copy, text.length};
+}
+
+/* ---- what a plan asks of its session ------------------------------------------------------------------------------ */
+
+static nl_status find_artifact(nl_connect_host *host, nl_str hash, nl_str *bytes, bool *is_found)
+{
+    nl_client *client = NL_CONTAINER(host, nl_client, host);
+    nl_builder name;
+    nl_builder_init(&name, 4096);
+    nl_append_f(&name, "cache/" NL_STR_FMT, NL_STR_ARG(hash));
+    nl_buffer *content = nl_client_artifact(client, nl_builder_str(&name));
+    nl_builder_fini(&name);
+    *is_found = content != NULL;
+    if (!content) return NULL;
+    *bytes = (nl_str){(const char *)content->data, content->size_bytes};
+    nl_buffer_release(content); /* the client keeps it: cached relations are never replaced */
+    return NULL;
+}
+
+static nl_remote **find_remote_place(nl_client *client, nl_str id)
+{
+    nl_remote **place = &client->remotes;
+    while (*place && !nl_str_is(id, (*place)->id)) place = &(*place)->next;
+    return place;
+}
+
+static nl_status find_remote(nl_connect_host *host, nl_str id, const Spark__Connect__Relation **relation)
+{
+    nl_remote *found = *find_remote_place(NL_CONTAINER(host, nl_client, host), id);
+    if (!found) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "No DataFrame with id " NL_STR_FMT " is found in the session", NL_STR_ARG(id));
+    *relation = found->relation;
+    return NULL;
+}
+
+static nl_status put_remote(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, nl_str *id)
+{
+    nl_client *client = NL_CONTAINER(host, nl_client, host);
+    nl_remote *made = calloc(1, sizeof *made);
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P("receivedBytes", "0"));
+    uint8_t bytes[16];
+    nl_uuid_new(bytes);
+    nl_uuid_format(bytes, made->id);
+    made->arena = nl_arena_new(client->session ? nl_session_memory(client->session) : NULL);
+    const size_t size = protobuf_c_message_get_packed_size(&relation->base);
+    uint8_t *packed = NULL;
+    ProtobufCMessage *copy = NULL;
+    nl_status status = nl_arena_alloc_sized(made->arena, size + 1, (void **)&packed);
+    if (!status) {
+        (void)protobuf_c_message_pack(&relation->base, packed);
+        status = nl_message_unpack(made->arena, &spark__connect__relation__descriptor, (nl_bytes){packed, size}, &copy);
+    }
+    if (status) {
+        nl_arena_free(made->arena);
+        free(made);
+        return status;
+    }
+    made->relation = (const Spark__Connect__Relation *)(const void *)copy;
+    made->next = client->remotes;
+    client->remotes = made;
+    *id = nl_arena_str(arena, nl_str_from(made->id));
+    return NULL;
+}
+
+static bool drop_remote(nl_connect_host *host, nl_str id)
+{
+    nl_remote **place = find_remote_place(NL_CONTAINER(host, nl_client, host), id);
+    nl_remote *found = *place;
+    if (!found) return false;
+    *place = found->next;
+    nl_arena_free(found->arena);
+    free(found);
+    return true;
+}
+
+nl_status nl_client_session(nl_client *client, nl_session **session)
+{
+    nl_connect *connect = client->connect;
+    if (!client->session) {
+        const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers};
+        NL_TRY(nl_session_new_sharing(connect->options.confs, connect->options.conf_count, &shared, &client->session));
+        client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .put_remote = put_remote, .drop_remote = drop_remote};
+    }
+    *session = client->session;
+    return NULL;
+}
+
+/* ---- finding ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t hash_of(nl_str user, nl_str id)
+{
+    return nl_hash_bytes(id.data, id.length, nl_hash_bytes(user.data, user.length, 1));
+}
+
+static nl_client *make_client(nl_connect *connect, nl_str user, nl_str id, uint64_t hash)
+{
+    uint8_t bytes[16];
+    nl_client *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    atomic_init(&made->references, 1);
+    nl_mutex_init(&made->mutex);
+    made->connect = connect;
+    made->hash = hash;
+    made->user = text_copy(user);
+    made->id = text_copy(id);
+    made->errors = nl_error_log_new();
+    nl_uuid_new(bytes);
+    nl_uuid_format(bytes, made->server_id);
+    if (made->user.data && made->id.data && made->errors) return made;
+    nl_client_release(made);
+    return NULL;
+}
+
+static bool has_tombstone(const nl_connect *connect, uint64_t hash)
+{
+    for (uint32_t i = 0; i < NL_CLIENT_TOMBSTONES; i++)
+        if (connect->tombstones[i] == hash) return true;
+    return false;
+}
+
+nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str observed, bool may_create, nl_client **client)
+{
+    const uint64_t hash = hash_of(user, id);
+    if (!nl_uuid_is_valid(id)) return NL_RAISE(INVALID_HANDLE__FORMAT, NL_P_STR("handle", id));
+    nl_mutex_lock(&connect->mutex);
+    nl_client *found = connect->buckets[hash % NL_CLIENT_BUCKETS];
+    while (found && (found->hash != hash || !nl_str_equal(found->user, user) || !nl_str_equal(found->id, id))) found = found->next_in_bucket;
+    const bool is_closed = !found && has_tombstone(connect, hash);
+    if (!found && !is_closed && may_create && observed.length == 0) {
+        found = make_client(connect, user, id, hash);
+        if (found) {
+            found->next_in_bucket = connect->buckets[hash % NL_CLIENT_BUCKETS];
+            connect->buckets[hash % NL_CLIENT_BUCKETS] = found;
+        }
+    }
+    if (found) nl_client_retain(found);
+    nl_mutex_unlock(&connect->mutex);
+    if (is_closed) return NL_RAISE(INVALID_HANDLE__SESSION_CLOSED, NL_P_STR("handle", id));
+    if (!found && observed.length > 0) return NL_RAISE(INVALID_HANDLE__SESSION_CHANGED, NL_P_STR("handle", id));
+    if (!found) return NL_RAISE(INVALID_HANDLE__SESSION_NOT_FOUND, NL_P_STR("handle", id));
+    if (observed.length > 0 && !nl_str_is(observed, found->server_id)) {
+        nl_client_release(found);
+        return NL_RAISE(INVALID_HANDLE__SESSION_CHANGED, NL_P_STR("handle", id));
+    }
+    atomic_store(&found->used_micros, nl_now_micros());
+    *client = found;
+    return NULL;
+}
+
+/* ---- the lane ----------------------------------------------------------------------------------------------------- */
+
+void nl_connect_add_task(nl_connect *connect, bool is_statement, nl_task_fn run, void *argument)
+{
+    nl_task_group_add(is_statement ? connect->statements : connect->answers, run, argument);
+}
+
+/* Runs one task and makes way for others. */
+static nl_status run_lane(void *argument, uint32_t worker)
+{
+    (void)worker;
+    nl_client *client = argument;
+    nl_mutex_lock(&client->mutex);
+    nl_lane_task *task = client->first_task;
+    client->first_task = task->next;
+    if (!client->first_task) client->last_task = NULL;
+    nl_mutex_unlock(&client->mutex);
+    task->run(client, task->argument);
+    free(task);
+    atomic_store(&client->used_micros, nl_now_micros());
+    nl_mutex_lock(&client->mutex);
+    client->is_lane_busy = client->first_task != NULL;
+    const bool goes_on = client->is_lane_busy;
+    const bool is_statement = goes_on && client->first_task->is_statement;
+    nl_mutex_unlock(&client->mutex);
+    if (goes_on)
+        nl_connect_add_task(client->connect, is_statement, run_lane, client);
+    else
+        nl_client_release(client);
+    return NULL;
+}
+
+bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_client *client, void *argument), void *argument)
+{
+    nl_lane_task *task = calloc(1, sizeof *task);
+    if (!task) return false;
+    *task = (nl_lane_task){.is_statement = is_statement, .run = run, .argument = argument};
+    nl_mutex_lock(&client->mutex);
+    const bool is_closed = client->is_closed;
+    const bool must_start = !is_closed && !client->is_lane_busy;
+    if (!is_closed) {
+        *(client->last_task ? &client->last_task->next : &client->first_task) = task;
+        client->last_task = task;
+        client->is_lane_busy = true;
+    }
+    nl_mutex_unlock(&client->mutex);
+    if (is_closed) free(task);
+    if (must_start) nl_connect_add_task(client->connect, is_statement, run_lane, nl_client_retain(client));
+    return !is_closed;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------ */
+
+void nl_client_close(nl_client *client)
+{
+    for (;;) {
+        nl_mutex_lock(&client->mutex);
+        client->is_closed = true;
+        nl_operation *first = client->operations ? nl_operation_retain(client->operations) : NULL;
+        nl_mutex_unlock(&client->mutex);
+        if (!first) return;
+        nl_operation_remove(first, false);
+        nl_operation_release(first);
+    }
+}
+
+void nl_connect_forget(nl_connect *connect, nl_client *client)
+{
+    nl_mutex_lock(&connect->mutex);
+    nl_client **place = &connect->buckets[client->hash % NL_CLIENT_BUCKETS];
+    while (*place && *place != client) place = &(*place)->next_in_bucket;
+    const bool was_there = *place != NULL;
+    if (was_there) {
+        *place = client->next_in_bucket;
+        connect->tombstones[connect->next_tombstone++ % NL_CLIENT_TOMBSTONES] = client->hash;
+    }
+    nl_mutex_unlock(&connect->mutex);
+    if (!was_there) return;
+    nl_client_close(client);
+    nl_client_release(client);
+}
+
+/* Counted operations of the client that nobody has listened to for too long. */
+static void end_abandoned(nl_client *client, int64_t now)
+{
+    const int64_t micros_max = client->connect->options.detached_seconds * SECOND_MICROS;
+    for (;;) {
+        nl_operation *found = NULL;
+        nl_mutex_lock(&client->mutex);
+        for (nl_operation *operation = client->operations; operation && !found; operation = operation->next) {
+            nl_mutex_lock(&operation->mutex);
+            if (operation->detached_micros && now - operation->detached_micros > micros_max) found = nl_operation_retain(operation);
+            nl_mutex_unlock(&operation->mutex);
+        }
+        nl_mutex_unlock(&client->mutex);
+        if (!found) return;
+        nl_operation_remove(found, true);
+        nl_operation_release(found);
+    }
+}
+
+static bool is_idle(nl_client *client, int64_t now)
+{
+    nl_mutex_lock(&client->mutex);
+    const bool is_resting = !client->is_lane_busy && !client->operations;
+    nl_mutex_unlock(&client->mutex);
+    return is_resting && now - atomic_load(&client->used_micros) > client->connect->options.idle_seconds * SECOND_MICROS;
+}
+
+/* Ends what nobody wants any more. */
+void nl_connect_tick(void *argument)
+{
+    nl_connect *connect = argument;
+    const int64_t now = nl_now_micros();
+    for (uint32_t i = 0; i < NL_CLIENT_BUCKETS; i++) {
+        nl_client *list[16];
+        uint32_t count = 0;
+        nl_mutex_lock(&connect->mutex);
+        for (nl_client *client = connect->buckets[i]; client && count < NL_COUNT(list); client = client->next_in_bucket) list[count++] = nl_client_retain(client);
+        nl_mutex_unlock(&connect->mutex);
+        for (uint32_t k = 0; k < count; k++) {
+            end_abandoned(list[k], now);
+            if (is_idle(list[k], now)) {
+                nl_log(NL_LOG_INFO, "the session " NL_STR_FMT " is ended: nothing was asked of it for a while", NL_STR_ARG(list[k]->id));
+                nl_connect_forget(connect, list[k]);
+            }
+            nl_client_release(list[k]);
+        }
+    }
+}

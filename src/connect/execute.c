@@ -1,0 +1,306 @@
+/* connect/execute.c - running an operation: in the client's lane until its result is open, then batch by batch beside it. */
+#include "connect/service_private.h"
+
+#include <stdlib.h>
+
+#include "base/calendar.h"
+#include "column/arrow_ipc.h"
+
+#define BATCH_BYTES        (4u << 20) /* spark.connect.grpc.arrow.maxBatchSize */
+#define BATCH_ROWS_DEFAULT 10000      /* spark.sql.execution.arrow.maxRecordsPerBatch */
+
+typedef Spark__Connect__ExecutePlanResponse execute_response;
+
+void nl_operation_close_result(nl_operation *operation)
+{
+    for (uint32_t i = 0; i < operation->batch_count; i++) nl_batch_fini(&operation->batches[i]);
+    operation->batch_count = 0;
+    operation->pulled_rows = operation->pulled_bytes = 0;
+    nl_result_close(operation->result);
+    operation->result = NULL;
+}
+
+/* ---- what is said ------------------------------------------------------------------------------------------------- */
+
+static nl_status add_schema(nl_operation *operation, const nl_type *schema)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    nl_arena *arena = nl_arena_new(operation->client->connect->memory);
+    nl_status status = nl_connect_type_to_proto(arena, schema, &response.schema);
+    if (!status) status = nl_arena_check(arena);
+    if (!status) status = nl_operation_add(operation, &response);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status add_batch(nl_operation *operation, const nl_type *schema, nl_batch *batch)
+{
+    const nl_ipc_options options = {.time_zone = operation->time_zone};
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__ExecutePlanResponse__ArrowBatch message = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__ARROW_BATCH__INIT;
+    nl_buffer *stream = NULL;
+    NL_TRY(nl_ipc_encode(schema, batch, 1, &options, operation->client->connect->memory, &stream));
+    message.has_row_count = message.has_data = message.has_start_offset = true;
+    message.row_count = nl_batch_live_rows(batch);
+    message.start_offset = operation->row_count;
+    message.data = (ProtobufCBinaryData){stream->size_bytes, stream->data};
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_ARROW_BATCH;
+    response.arrow_batch = &message;
+    nl_status status = nl_operation_add(operation, &response);
+    nl_buffer_release(stream);
+    operation->row_count += message.row_count;
+    operation->has_sent_batch = true;
+    return status;
+}
+
+/* Clients make their table from batches: without one they have no columns. */
+static nl_status add_empty_batch(nl_operation *operation, const nl_type *schema)
+{
+    nl_batch batch;
+    NL_TRY(nl_batch_init(&batch, schema->child_count, 0));
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < schema->child_count && !status; i++) status = nl_vector_new_flat(&batch.columns[i], schema->children[i].type, 0, operation->client->connect->memory);
+    if (!status) status = add_batch(operation, schema, &batch);
+    nl_batch_fini(&batch);
+    return status;
+}
+
+static nl_status add_metrics(nl_operation *operation)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__ExecutePlanResponse__Metrics metrics = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__METRICS__INIT;
+    Spark__Connect__ExecutePlanResponse__Metrics__MetricObject object = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__METRICS__METRIC_OBJECT__INIT, *objects[] = {&object};
+    Spark__Connect__ExecutePlanResponse__Metrics__MetricObject__ExecutionMetricsEntry entry = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__METRICS__METRIC_OBJECT__EXECUTION_METRICS_ENTRY__INIT, *entries[] = {&entry};
+    Spark__Connect__ExecutePlanResponse__Metrics__MetricValue value = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__METRICS__METRIC_VALUE__INIT;
+    char name[] = "Result", key[] = "numOutputRows", text[] = "number of output rows", kind[] = "sum";
+    value.name = text;
+    value.has_value = true;
+    value.value = operation->row_count;
+    value.metric_type = kind;
+    entry.key = key;
+    entry.value = &value;
+    object.name = name;
+    object.n_execution_metrics = 1;
+    object.execution_metrics = entries;
+    metrics.n_metrics = 1;
+    metrics.metrics = objects;
+    response.metrics = &metrics;
+    return nl_operation_add(operation, &response);
+}
+
+static nl_status add_complete(nl_operation *operation)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__ExecutePlanResponse__ResultComplete complete = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESULT_COMPLETE__INIT;
+    if (!operation->is_reattachable) return NULL;
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_RESULT_COMPLETE;
+    response.result_complete = &complete;
+    return nl_operation_add(operation, &response);
+}
+
+/* ---- rows of a query ---------------------------------------------------------------------------------------------- */
+
+static nl_status keep_batch(nl_operation *operation, nl_batch *batch)
+{
+    if (operation->batch_count == operation->batch_capacity) {
+        const uint32_t capacity = NL_MAX(16u, operation->batch_capacity * 2);
+        nl_batch *batches = realloc(operation->batches, capacity * sizeof *batches);
+        if (!batches) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", capacity * sizeof *batches), NL_P("receivedBytes", "0"));
+        operation->batches = batches;
+        operation->batch_capacity = capacity;
+    }
+    operation->pulled_rows += nl_batch_live_rows(batch);
+    operation->pulled_bytes += nl_batch_bytes(batch);
+    nl_batch_move(batch, &operation->batches[operation->batch_count++]);
+    return NULL;
+}
+
+/* Sends what has been pulled as one batch. */
+static nl_status send_pulled(nl_operation *operation)
+{
+    nl_memory *memory = nl_session_memory(operation->client->session);
+    const nl_type *schema = nl_result_schema(operation->result);
+    const uint32_t count = operation->batch_count;
+    const nl_batch **parts = calloc(count, sizeof *parts);
+    nl_batch all = {0};
+    nl_status status = parts ? NULL : NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", count * sizeof *parts), NL_P("receivedBytes", "0"));
+    for (uint32_t i = 0; i < count && !status; i++) {
+        status = nl_batch_compact(&operation->batches[i], memory);
+        parts[i] = &operation->batches[i];
+    }
+    if (!status && count > 1) status = nl_batch_concat(parts, count, memory, &all);
+    if (!status) status = add_batch(operation, schema, count > 1 ? &all : &operation->batches[0]);
+    nl_batch_fini(&all);
+    free(parts);
+    for (uint32_t i = 0; i < count; i++) nl_batch_fini(&operation->batches[i]);
+    operation->batch_count = 0;
+    operation->pulled_rows = operation->pulled_bytes = 0;
+    return status;
+}
+
+/* Pulls and sends until the result ends (*is_over) or the client is too far behind. */
+static nl_status pump_rows(nl_operation *operation, bool *is_over)
+{
+    const nl_type *schema = nl_result_schema(operation->result);
+    *is_over = false;
+    while (!nl_operation_must_pause(operation)) {
+        nl_batch batch = {0};
+        bool is_done = false;
+        NL_TRY(nl_cancel_check(operation->cancel));
+        NL_TRY(nl_result_next(operation->result, &batch, &is_done));
+        if (!is_done && nl_batch_live_rows(&batch) > 0) {
+            nl_status status = keep_batch(operation, &batch);
+            nl_batch_fini(&batch);
+            NL_TRY(status);
+        } else if (!is_done) {
+            nl_batch_fini(&batch);
+        }
+        const bool is_full = operation->pulled_bytes >= BATCH_BYTES || (operation->batch_rows_max > 0 && operation->pulled_rows >= (uint64_t)operation->batch_rows_max);
+        if (operation->batch_count > 0 && (is_done || is_full)) NL_TRY(send_pulled(operation));
+        if (!is_done) continue;
+        if (!operation->has_sent_batch) NL_TRY(add_empty_batch(operation, schema));
+        NL_TRY(add_metrics(operation));
+        NL_TRY(add_complete(operation));
+        *is_over = true;
+        return NULL;
+    }
+    return NULL;
+}
+
+static nl_status pump(void *argument, uint32_t worker)
+{
+    (void)worker;
+    nl_operation *operation = argument;
+    bool is_over = false;
+    nl_status status = pump_rows(operation, &is_over);
+    if (status || is_over) {
+        nl_operation_close_result(operation);
+        nl_operation_finish(operation, status);
+    }
+    nl_operation_release(operation);
+    return NULL;
+}
+
+void nl_operation_resume(nl_operation *operation)
+{
+    nl_connect_add_task(operation->client->connect, true, pump, nl_operation_retain(operation));
+}
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+static nl_status add_sql_result(nl_operation *operation, const Spark__Connect__Relation *relation)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__ExecutePlanResponse__SqlCommandResult result = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__SQL_COMMAND_RESULT__INIT;
+    result.relation = NL_UNCONST(relation);
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_SQL_COMMAND_RESULT;
+    response.sql_command_result = &result;
+    return nl_operation_add(operation, &response);
+}
+
+/* The rows of a command that has run, as a relation which the client may read as often as it likes. */
+static nl_status add_rows(nl_operation *operation, nl_result *rows)
+{
+    const nl_ipc_options options = {.time_zone = operation->time_zone};
+    Spark__Connect__Relation relation = SPARK__CONNECT__RELATION__INIT;
+    Spark__Connect__LocalRelation local = SPARK__CONNECT__LOCAL_RELATION__INIT;
+    nl_buffer *stream = NULL;
+    operation->result = rows;
+    for (bool is_done = false; !is_done;) {
+        nl_batch batch = {0};
+        NL_TRY(nl_result_next(rows, &batch, &is_done));
+        if (is_done) break;
+        nl_status status = keep_batch(operation, &batch);
+        nl_batch_fini(&batch);
+        NL_TRY(status);
+    }
+    NL_TRY(nl_ipc_encode(nl_result_schema(rows), operation->batches, operation->batch_count, &options, operation->client->connect->memory, &stream));
+    local.has_data = true;
+    local.data = (ProtobufCBinaryData){stream->size_bytes, stream->data};
+    relation.rel_type_case = SPARK__CONNECT__RELATION__REL_TYPE_LOCAL_RELATION;
+    relation.local_relation = &local;
+    nl_status status = add_sql_result(operation, &relation);
+    nl_buffer_release(stream);
+    if (!status) status = add_metrics(operation);
+    return status;
+}
+
+static nl_status add_checkpoint(nl_operation *operation, nl_str id)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__CheckpointCommandResult result = SPARK__CONNECT__CHECKPOINT_COMMAND_RESULT__INIT;
+    Spark__Connect__CachedRemoteRelation remote = SPARK__CONNECT__CACHED_REMOTE_RELATION__INIT;
+    remote.relation_id = NL_UNCONST(nl_str_c(operation->arena, id));
+    result.relation = &remote;
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_CHECKPOINT_COMMAND_RESULT;
+    response.checkpoint_command_result = &result;
+    return nl_operation_add(operation, &response);
+}
+
+static nl_status add_resources(nl_operation *operation)
+{
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    Spark__Connect__GetResourcesCommandResult result = SPARK__CONNECT__GET_RESOURCES_COMMAND_RESULT__INIT;
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_GET_RESOURCES_COMMAND_RESULT;
+    response.get_resources_command_result = &result;
+    return nl_operation_add(operation, &response);
+}
+
+static nl_status run_command(nl_operation *operation)
+{
+    nl_connect_answer answer = {0};
+    NL_TRY(nl_connect_command(&operation->client->host, operation->request->plan->command, operation->arena, &answer));
+    switch (answer.kind) {
+    case NL_CONNECT_QUERY:
+        NL_TRY(add_sql_result(operation, answer.relation));
+        break;
+    case NL_CONNECT_ROWS:
+        NL_TRY(add_rows(operation, answer.rows));
+        break;
+    case NL_CONNECT_CHECKPOINT:
+        NL_TRY(add_checkpoint(operation, answer.id));
+        break;
+    case NL_CONNECT_RESOURCES:
+        NL_TRY(add_resources(operation));
+        break;
+    case NL_CONNECT_DONE:
+        break;
+    }
+    return add_complete(operation);
+}
+
+/* ---- the lane ----------------------------------------------------------------------------------------------------- */
+
+/* *is_open: the result is there, to be pumped. */
+static nl_status start(nl_operation *operation, bool *is_open)
+{
+    nl_session *session = NULL;
+    const Spark__Connect__Plan *plan = operation->request->plan;
+    NL_TRY(nl_cancel_check(operation->cancel));
+    NL_TRY(nl_client_session(operation->client, &session));
+    nl_session_begin_with(session, operation->cancel);
+    operation->time_zone = nl_arena_str(operation->arena, nl_session_get(session, NL_STR("spark.sql.session.timeZone")));
+    const nl_str rows_max = nl_session_get(session, NL_STR("spark.sql.execution.arrow.maxRecordsPerBatch"));
+    operation->batch_rows_max = rows_max.length > 0 ? nl_session_get_int(session, "spark.sql.execution.arrow.maxRecordsPerBatch") : BATCH_ROWS_DEFAULT;
+    if (plan && plan->op_type_case == SPARK__CONNECT__PLAN__OP_TYPE_COMMAND) return run_command(operation);
+    if (!plan || plan->op_type_case != SPARK__CONNECT__PLAN__OP_TYPE_ROOT) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The plan has neither a relation nor a command.");
+    NL_TRY(nl_connect_run(&operation->client->host, plan->root, &operation->result));
+    NL_TRY(add_schema(operation, nl_result_schema(operation->result)));
+    *is_open = true;
+    return NULL;
+}
+
+void nl_operation_run(nl_client *client, void *argument)
+{
+    (void)client;
+    nl_operation *operation = argument;
+    bool is_open = false;
+    nl_status status = start(operation, &is_open);
+    if (!status && is_open) {
+        nl_operation_resume(operation);
+    } else {
+        nl_operation_close_result(operation);
+        nl_operation_finish(operation, status);
+    }
+    nl_operation_release(operation);
+}

@@ -1,0 +1,206 @@
+/* connect/service_private.h - what the files of the service share: the service, clients, operations, requests.
+ *
+ * A client is one session of one user. Its lane runs one task at a time: whatever touches the nl_session. A query leaves
+ * the lane as soon as its result is open; its rows are pulled beside the tasks that follow, a few messages ahead of the
+ * client and no more, so that a slow client costs neither a thread nor memory.
+ *
+ * Locks, in the order they are taken: the service's, a client's, an operation's, then those of the transport.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "base/pool.h"
+#include "base/uuid.h"
+#include "connect/errors.h"
+#include "connect/message.h"
+#include "connect/plan.h"
+#include "connect/service.h"
+
+#define NL_CLIENT_BUCKETS    512u
+#define NL_CLIENT_TOMBSTONES 4096u /* sessions that ended, so that their ids are refused */
+#define NL_OPERATION_TOMBSTONES 64u
+
+typedef struct nl_client nl_client;
+typedef struct nl_operation nl_operation;
+
+struct nl_connect {
+    nl_connect_options options;
+    nl_session *shared;        /* owned: nobody's; its memory and workers are those of all sessions */
+    nl_memory *memory;         /* of shared */
+    nl_pool *workers;          /* of shared */
+    nl_pool *threads, *quick;  /* statements; what answers at once  */
+    nl_task_group *statements, *answers;
+    nl_rpc_server *server;
+    atomic_bool is_stopping;
+    nl_mutex mutex;
+    nl_client *buckets[NL_CLIENT_BUCKETS];          /* guarded by mutex; counted */
+    uint64_t tombstones[NL_CLIENT_TOMBSTONES];      /* guarded by mutex; hashes  */
+    uint32_t next_tombstone;
+};
+
+/* ---- clients (client.c) ------------------------------------------------------------------------------------------- */
+
+typedef struct nl_lane_task {
+    struct nl_lane_task *next;
+    bool is_statement; /* may take long */
+    void (*run)(nl_client *client, void *argument);
+    void *argument;
+} nl_lane_task;
+
+typedef struct nl_artifact {
+    struct nl_artifact *next;
+    nl_str name;        /* owned, NUL-terminated */
+    nl_buffer *content; /* counted */
+} nl_artifact;
+
+typedef struct nl_remote {
+    struct nl_remote *next;
+    char id[NL_UUID_TEXT_LENGTH + 1];
+    nl_arena *arena; /* owned: the relation */
+    const Spark__Connect__Relation *relation;
+} nl_remote;
+
+typedef struct nl_storage_level {
+    bool use_disk, use_memory, use_off_heap, deserialized;
+    int32_t replication;
+} nl_storage_level;
+
+typedef struct nl_persisted {
+    struct nl_persisted *next;
+    uint64_t hash; /* of the relation */
+    nl_storage_level level;
+} nl_persisted;
+
+struct nl_client {
+    atomic_uint references;
+    nl_connect *connect;
+    nl_client *next_in_bucket; /* guarded by the service's mutex */
+    uint64_t hash;
+    nl_str user, id;           /* owned, NUL-terminated */
+    char server_id[NL_UUID_TEXT_LENGTH + 1];
+    nl_error_log *errors;      /* owned */
+    nl_connect_host host;
+    nl_session *session;       /* owned; the lane's; NULL until its first task */
+    nl_remote *remotes;        /* the lane's */
+    nl_persisted *persisted;   /* the lane's */
+    atomic_int_fast64_t used_micros; /* of the wall clock */
+    nl_mutex mutex;
+    /* guarded by mutex */
+    nl_lane_task *first_task, *last_task;
+    bool is_lane_busy;
+    bool is_closed;
+    nl_operation *operations;  /* counted */
+    char abandoned[NL_OPERATION_TOMBSTONES][NL_UUID_TEXT_LENGTH + 1]; /* a ring */
+    uint32_t next_abandoned;
+    nl_artifact *artifacts;
+};
+
+nl_client *nl_client_retain(nl_client *client);
+void nl_client_release(nl_client *client); /* NULL is fine */
+/* The session of that user and id, made when it is new and may_create; counted. `observed`: what the client believes the server's
+ * id to be; empty: nothing. Fails: INVALID_HANDLE.FORMAT, SESSION_CHANGED, SESSION_CLOSED, SESSION_NOT_FOUND. */
+NL_MUST_USE nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str observed, bool may_create, nl_client **client);
+/* Puts a task at the end of the lane. False: the client is closed; the task will not run. */
+bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_client *client, void *argument), void *argument);
+/* In a task of the lane: the session, made when it is not there yet. */
+NL_MUST_USE nl_status nl_client_session(nl_client *client, nl_session **session);
+/* No more tasks, operations are interrupted; the client goes when nothing uses it any more. */
+void nl_client_close(nl_client *client);
+void nl_connect_forget(nl_connect *connect, nl_client *client); /* out of the service, with a tombstone */
+void nl_connect_tick(void *connect);
+/* A task for one of the pools, outside of any lane. */
+void nl_connect_add_task(nl_connect *connect, bool is_statement, nl_task_fn run, void *argument);
+bool nl_uuid_is_valid(nl_str text);
+
+/* ---- artifacts (artifacts.c) -------------------------------------------------------------------------------------- */
+
+/* The content, counted; NULL when there is none of that name. */
+nl_buffer *nl_client_artifact(nl_client *client, nl_str name);
+void nl_client_free_artifacts(nl_client *client);
+void nl_artifacts_message(nl_rpc *rpc, nl_buffer *message);
+void nl_artifacts_end(nl_rpc *rpc);
+
+/* ---- requests (service.c) ----------------------------------------------------------------------------------------- */
+
+typedef struct nl_request {
+    nl_connect *connect;
+    nl_rpc *rpc;         /* counted */
+    nl_buffer *packed;   /* counted */
+    const struct nl_request_row *row;
+    nl_arena *arena;     /* owned: the message, and the answer */
+    ProtobufCMessage *message;
+    nl_client *client;   /* counted */
+    nl_session *session; /* in the lane only */
+} nl_request;
+void nl_request_free(nl_request *request);
+/* Ends the call with the answer, or with an error, which is taken. */
+void nl_request_answer(nl_request *request, const ProtobufCMessage *answer);
+void nl_request_fail(nl_request *request, nl_error *error);
+
+/* In the lane; each gives its answer in the arena. */
+NL_MUST_USE nl_status nl_answer_analyze(nl_request *request, ProtobufCMessage **answer);
+NL_MUST_USE nl_status nl_answer_config(nl_request *request, ProtobufCMessage **answer);
+
+/* ---- operations (operation.c, execute.c) -------------------------------------------------------------------------- */
+
+typedef struct nl_response {
+    struct nl_response *next;
+    uint64_t index;
+    nl_buffer *framed; /* counted */
+} nl_response;
+
+struct nl_operation {
+    atomic_uint references;
+    nl_client *client;  /* counted */
+    nl_operation *next; /* guarded by the client's mutex */
+    char id[NL_UUID_TEXT_LENGTH + 1];
+    uint64_t key;       /* its responses' ids begin so */
+    uint64_t plan_hash;
+    bool is_reattachable;
+    nl_arena *arena;    /* owned: the request */
+    const Spark__Connect__ExecutePlanRequest *request;
+    nl_cancel *cancel;  /* counted */
+    /* Whoever runs it: the lane, then one pump at a time. */
+    nl_result *result;
+    nl_str time_zone;
+    int64_t batch_rows_max;
+    int64_t row_count;
+    nl_batch *batches;  /* pulled, not yet sent */
+    uint32_t batch_count, batch_capacity;
+    uint64_t pulled_rows;
+    size_t pulled_bytes;
+    bool has_sent_batch;
+    nl_mutex mutex;
+    /* guarded by mutex */
+    nl_response *first, *last, *unsent; /* unsent: the first that no call has got */
+    uint64_t next_index;   /* of the response to come; the first is 1 */
+    uint64_t sent_index;   /* of the last one given to the call       */
+    size_t unsent_bytes, kept_bytes;
+    bool is_finished;      /* no response will come */
+    bool is_paused;        /* the pump waits for the client */
+    nl_failure failure;    /* how it ended; arena NULL: well */
+    nl_rpc *rpc;           /* counted; who listens, or NULL */
+    int64_t detached_micros; /* wall clock; since when nobody listens; 0: somebody does */
+};
+
+nl_operation *nl_operation_retain(nl_operation *operation);
+void nl_operation_release(nl_operation *operation);
+/* *operation is counted. Takes arena on success, which holds request. id: empty: a new one. */
+NL_MUST_USE nl_status nl_operation_new(nl_client *client, nl_arena *arena, const Spark__Connect__ExecutePlanRequest *request, nl_operation **operation);
+nl_operation *nl_operation_find(nl_client *client, nl_str id); /* counted, or NULL */
+/* Sends what follows the response `last_id` (empty: all) to the call; one that listened is disconnected. */
+NL_MUST_USE nl_status nl_operation_attach(nl_operation *operation, nl_rpc *rpc, nl_str last_id);
+void nl_operation_release_until(nl_operation *operation, nl_str response_id);
+void nl_operation_remove(nl_operation *operation, bool is_abandoned); /* interrupts it and takes it out of its client */
+void nl_operation_interrupt(nl_operation *operation);
+/* A response: session, operation and response ids are filled in. */
+NL_MUST_USE nl_status nl_operation_add(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response);
+/* The last word; takes error (NULL: it went well). */
+void nl_operation_finish(nl_operation *operation, nl_error *error);
+/* Too much waits for the client: the pump is to come back later. */
+bool nl_operation_must_pause(nl_operation *operation);
+void nl_operation_run(nl_client *client, void *operation); /* a task of the lane; takes the reference */
+void nl_operation_resume(nl_operation *operation);         /* starts the pump, which is not running */
+void nl_operation_close_result(nl_operation *operation);

@@ -190,9 +190,3 @@ nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Re
     *count = 0;
     return NULL;
 }
-
-nl_status nl_connect_type_to_proto(nl_arena *arena, const nl_type *type, Spark__Connect__DataType **message)
-{
-    (void)arena, (void)type, (void)message;
-    return not_yet();
-}

@@ -1,7 +1,10 @@
 """nilas in Python: the program itself, and servers of it for tests and notebooks."""
 
+import ctypes
 import os
+import secrets
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -24,24 +27,30 @@ def main():
     os.execv(path, [path, *sys.argv[1:]])
 
 
+def end_with_parent():
+    """In the child: a parent that is killed leaves no server behind (prctl(2), PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
+
+
 class Server:
     """`nilas connect` as a child process: `with Server() as server: SparkSession.builder.remote(server.url)…`."""
 
     def __init__(self, confs=None, program_path=None):
-        # The server ends when this pipe does: it outlives no parent, however that ends.
-        command = [program_path or program(), "connect", "--port", "0", "--until-closed"]
+        command = [program_path or program(), "connect", "--port", "0"]
         for key, value in (confs or {}).items():
             command += ["--conf", "%s=%s" % (key, value)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline().strip()
-        if not line.startswith("sc://"):
+        token = secrets.token_hex(16)  # other users of this machine have no business here
+        environment = dict(os.environ, SPARK_CONNECT_AUTHENTICATE_TOKEN=token)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=end_with_parent)
+        line = self.process.stdout.readline()
+        address = [word for word in line.split() if word.startswith("sc://")]
+        if not address:
             self.stop()
-            raise RuntimeError("nilas connect did not start: %s" % (line or "see its messages above"))
-        self.url = line
+            raise RuntimeError("nilas connect did not start: %s" % (line.strip() or "see its messages above"))
+        self.url = "%s/;token=%s" % (address[0], token)
 
     def stop(self):
-        if self.process.stdin:
-            self.process.stdin.close()
+        self.process.terminate()
         self.process.stdout.close()
         return self.process.wait()
 

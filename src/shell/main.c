@@ -11,6 +11,7 @@
 #include "shell/interactive.h"
 #include "shell/script.h"
 #include "shell/spark_options.h"
+#include "shell/submit.h"
 #include "shell/up.h"
 
 static void print_help(void)
@@ -18,6 +19,8 @@ static void print_help(void)
     printf("Usage: nilas COMMAND [options]\n\nSpark SQL on Apache Iceberg, without a JVM.\n\nCommands:\n"
            "  sql        run SQL from the terminal, a file or the command line (drop-in for spark-sql)\n"
            "  connect    serve Spark Connect, for PySpark (sc://localhost:15002)\n"
+           "  submit     run a PySpark program (drop-in for spark-submit)\n"
+           "  pyspark    an interactive Python with a session\n"
            "  up         serve a lakehouse on this machine: S3, S3 Tables, Iceberg REST and more\n"
            "  down       stop what `nilas up` serves\n"
            "  status     show what is served\n"
@@ -183,6 +186,8 @@ static int run_help(int argument_count, char **arguments)
         return EXIT_SUCCESS;
     }
     if (strcmp(about, "sql") == 0) print_sql_help();
+    else if (strcmp(about, "submit") == 0) nl_submit_print_help();
+    else if (strcmp(about, "pyspark") == 0) nl_pyspark_print_help();
     else if (strcmp(about, "health") == 0) nl_health_print_help();
     else if (strcmp(about, "connect") == 0) nl_connect_print_help();
     else print_help();
@@ -193,7 +198,7 @@ static const struct {
     const char *name;
     int (*run)(int argument_count, char **arguments);
 } commands[] = {
-    {"sql", run_sql}, {"connect", nl_connect_main}, {"up", nl_up_main}, {"down", nl_down_main}, {"status", nl_status_main}, {"configure", nl_configure_main},
+    {"sql", run_sql}, {"submit", nl_submit_main}, {"pyspark", nl_pyspark_main}, {"connect", nl_connect_main}, {"up", nl_up_main}, {"down", nl_down_main}, {"status", nl_status_main}, {"configure", nl_configure_main},
     {"logs", nl_logs_main}, {"dashboard", nl_dashboard_main}, {"health", nl_health_main}, {"version", run_version}, {"--version", run_version}, {"help", run_help}, {"--help", run_help}, {"-h", run_help},
 };
 

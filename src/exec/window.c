@@ -1,4 +1,5 @@
 /* exec/window.c - window functions: rows are sorted by partition and order, then each partition is evaluated as a whole.
+ * Those that lie within one batch of the sorter are evaluated together, so that small ones cost little.
  *
  * The sorter's ranges never cut a partition, so that workers evaluate different ones at the same time.
  */
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 
 #include "exec/sorter.h"
+
+#define NUMBERS_PER_ROW 6u /* row, peers' start and stop, frame's start and stop, partition's start */
 
 typedef struct sort_operator {
     nl_operator base;
@@ -41,7 +44,7 @@ typedef struct window_reader {
     uint8_t *breaks;       /* of ahead */
     nl_batch *pieces;      /* of the partition being collected */
     uint32_t piece_count, piece_capacity;
-    uint8_t *new_peer;     /* per row of the partition */
+    uint8_t *new_peer;     /* per row of the partitions: its breaks */
     uint32_t row_count, row_capacity;
     size_t piece_bytes;    /* of pieces */
     bool is_reading_large; /* all its rows are there */
@@ -92,19 +95,23 @@ static nl_status keep_piece(window_reader *reader, uint32_t stop, nl_memory *mem
     reader->piece_bytes += nl_batch_bytes(piece);
     reader->piece_count++;
     for (uint32_t i = 0; i < count; i++)
-        reader->new_peer[reader->row_count + i] = (reader->breaks[reader->ahead_at + i] & NL_SORT_NEW_KEY) != 0;
+        reader->new_peer[reader->row_count + i] = reader->breaks[reader->ahead_at + i];
     reader->row_count += count;
     reader->ahead_at = stop;
     return NULL;
 }
 
 /* Evaluation in memory needs the pieces once more as a whole, their arguments and results, and some numbers per row. */
+static size_t row_bytes_of(const nl_window *w)
+{
+    return sizeof(uint32_t) * NUMBERS_PER_ROW + 2 * sizeof(int64_t) * ((size_t)w->output_count + w->call_count);
+}
+
 static bool is_too_large(const nl_window *w, const window_reader *reader)
 {
     if (!w->can_be_large) return false;
-    size_t row_bytes = sizeof(uint32_t) * 5 + 2 * sizeof(int64_t) * ((size_t)w->output_count + w->call_count);
     if (w->exec->query->force_spill) return reader->row_count > 2;
-    return !nl_exec_may_grow(w->exec, reader->piece_bytes + row_bytes * reader->row_count);
+    return !nl_exec_may_grow(w->exec, reader->piece_bytes + row_bytes_of(w) * reader->row_count);
 }
 
 static nl_status move_to_disk(nl_window *w, window_reader *reader)
@@ -123,7 +130,18 @@ static nl_status move_to_disk(nl_window *w, window_reader *reader)
     return NULL;
 }
 
-/* Collects one whole partition. *is_done: the range has no more. */
+/* Whole partitions that lie within the present batch. False: there are none, or no room for them. */
+static bool find_whole_partitions(const nl_window *w, const window_reader *reader, uint32_t *stop)
+{
+    if (reader->row_count > 0 || reader->large || w->exec->query->force_spill) return false;
+    uint32_t last = reader->ahead.row_count - 1; /* the last partition may go on in the next batch */
+    while (last > reader->ahead_at && !(reader->breaks[last] & NL_SORT_NEW_PARTITION))
+        last--;
+    *stop = last;
+    return last > reader->ahead_at && (!w->can_be_large || nl_exec_may_grow(w->exec, row_bytes_of(w) * (last - reader->ahead_at)));
+}
+
+/* Collects one whole partition, or several small ones. *is_done: the range has no more. */
 static nl_status collect_partition(nl_window *w, window_reader *reader, bool *is_done)
 {
     *is_done = false;
@@ -138,6 +156,8 @@ static nl_status collect_partition(nl_window *w, window_reader *reader, bool *is
             }
         }
         uint32_t stop = reader->ahead_at;
+        if (find_whole_partitions(w, reader, &stop)) return keep_piece(reader, stop, w->exec->query->memory);
+        stop = reader->ahead_at;
         if ((reader->row_count > 0 || reader->large) && reader->breaks[stop] & NL_SORT_NEW_PARTITION) return NULL;
         do
             stop++;
@@ -180,6 +200,16 @@ static void find_peers(const window_reader *reader, uint32_t *peer_start, uint32
         peer_stop[i - 1] = i == n || reader->new_peer[i] ? i : peer_stop[i];
 }
 
+/* Where partitions start, and the rows' end behind them; returns how many partitions there are. */
+static uint32_t find_starts(const window_reader *reader, uint32_t *starts)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < reader->row_count; i++)
+        if (i == 0 || reader->new_peer[i] & NL_SORT_NEW_PARTITION) starts[count++] = i;
+    starts[count] = reader->row_count;
+    return count;
+}
+
 nl_status nl_window_evaluate(const nl_window *w, nl_eval *eval, const nl_window_call *call, nl_window_rows *rows, nl_vector *out)
 {
     const nl_bound_function *function = call->function;
@@ -187,13 +217,13 @@ nl_status nl_window_evaluate(const nl_window *w, nl_eval *eval, const nl_window_
     bool needs_frame = is_aggregate || function->window->needs_frame;
     if (needs_frame) nl_window_frames(call, rows);
     if (is_aggregate) return nl_window_aggregate(call, eval, rows, NL_MAX(nl_exec_batch_rows(w->exec), 256u), out);
-    nl_window_partition partition = {.args = rows->outputs + call->argument_first, .row_count = rows->row_count, .peer_start = rows->peer_start,
-                                     .peer_stop = rows->peer_stop, .frame_start = needs_frame ? rows->frame_start : NULL,
-                                     .frame_stop = needs_frame ? rows->frame_stop : NULL};
-    return function->window->evaluate(function, eval, &partition, out);
+    nl_window_partitions all = {.args = rows->outputs + call->argument_first, .row_count = rows->row_count, .partition_count = rows->partition_count,
+                                .starts = rows->starts, .peer_start = rows->peer_start, .peer_stop = rows->peer_stop,
+                                .frame_start = needs_frame ? rows->frame_start : NULL, .frame_stop = needs_frame ? rows->frame_stop : NULL};
+    return function->window->evaluate(function, eval, &all, out);
 }
 
-/* The partition's columns and results, into reader->done. */
+/* The partitions' columns and results, into reader->done. */
 static nl_status evaluate_partition(nl_window *w, window_reader *reader)
 {
     nl_memory *memory = w->exec->query->memory;
@@ -203,14 +233,15 @@ static nl_status evaluate_partition(nl_window *w, window_reader *reader)
     uint32_t n = reader->row_count;
     nl_status status = NULL;
     NL_GO(join_pieces(w, reader, &partition));
-    NL_GO(nl_buffer_new(memory, sizeof(uint32_t) * 5 * ((size_t)n + 1), false, &buffer));
+    NL_GO(nl_buffer_new(memory, sizeof(uint32_t) * NUMBERS_PER_ROW * ((size_t)n + 1), false, &buffer));
     outputs = calloc((size_t)w->output_count + 1, sizeof *outputs);
     if (!outputs) NL_GO(nl_out_of_memory(w->output_count * sizeof *outputs));
     NL_GO(nl_programs_run(&w->programs, reader->eval.worker, &partition, outputs));
     uint32_t *numbers = (uint32_t *)(void *)buffer->data;
     uint32_t *peer_start = numbers + n + 1, *peer_stop = peer_start + n + 1;
     find_peers(reader, peer_start, peer_stop, numbers);
-    nl_window_rows rows = {.row_count = n, .outputs = outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = numbers, .cancel = w->exec->query->cancel,
+    uint32_t *starts = peer_stop + 3 * ((size_t)n + 1);
+    nl_window_rows rows = {.row_count = n, .partition_count = find_starts(reader, starts), .starts = starts, .outputs = outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = numbers, .cancel = w->exec->query->cancel,
                            .frame_start = peer_stop + n + 1, .frame_stop = peer_stop + 2 * ((size_t)n + 1)};
     NL_GO(nl_batch_init(&reader->done, partition.column_count + w->call_count, n));
     for (uint32_t i = 0; i < partition.column_count; i++)

@@ -44,9 +44,11 @@ typedef struct nl_window {
     nl_metric *metric;
 } nl_window;
 
-/* A partition being worked on. */
+/* Partitions being worked on: one, or many that are small. Peers and frames are in the row's partition. */
 typedef struct nl_window_rows {
     uint32_t row_count;
+    uint32_t partition_count;
+    const uint32_t *starts;                 /* partition_count + 1: the first row of each, then row_count */
     const nl_vector *outputs;               /* of the program, row_count rows each */
     const uint32_t *peer_start, *peer_stop;
     uint32_t *frame_start, *frame_stop;     /* of the present call */

@@ -1,7 +1,7 @@
 /* exec/window_aggregate.c - aggregates over frames.
  *
- * One state when all frames are the whole partition; one growing state when frames start at the first row; adding and
- * taking out when the aggregate can do that exactly; short frames are computed one by one; long ones from a tree of
+ * One state when all frames are the whole partition; one growing state when frames start at the first row, begun anew in
+ * each partition; adding and taking out when the aggregate can do that exactly; short frames are computed one by one; long ones from a tree of
  * partial results (Leis and others, "Efficient Processing of Window Functions in Analytical SQL Queries", 2015).
  */
 #include "exec/window.h"
@@ -109,6 +109,13 @@ static nl_status spread(frames_run *run, const uint32_t *result_of, nl_vector *o
     return status;
 }
 
+static void begin_anew(frames_run *run, void *state)
+{
+    if (run->ops->destroy) run->ops->destroy(run->call->function, run->eval, state);
+    memset(state, 0, run->state_bytes);
+    if (run->ops->init) run->ops->init(run->call->function, state);
+}
+
 /* Frames whose ends only move forward. The state moves along; copies of it are finished in chunks when it owns
  * nothing, else each result is finished at once. */
 static nl_status sliding(frames_run *run, nl_vector *out)
@@ -125,6 +132,10 @@ static nl_status sliding(frames_run *run, nl_vector *out)
         uint32_t new_start = rows->frame_start[i], new_stop = rows->frame_stop[i];
         bool is_same = i > 0 && new_start == start && new_stop == stop;
         if (!is_same) {
+            if (new_start >= stop && stop > start) { /* nothing in common: the next partition, for instance */
+                begin_anew(run, moving);
+                start = new_start;
+            }
             NL_GO(add_rows(run, NL_MAX(stop, new_start), new_stop, moving));
             if (start < NL_MIN(new_start, stop)) {
                 nl_selection gone = {rows->numbers + start, NL_MIN(new_start, stop) - start};
@@ -297,10 +308,10 @@ nl_status nl_window_aggregate(const nl_window_call *call, nl_eval *eval, const n
                       .arguments = rows->outputs + call->argument_first, .chunk_rows = chunk_rows,
                       .state_bytes = (call->function->aggregate->state_size(call->function) + 15u) / 16 * 16};
     uint64_t total = 0;
-    bool grows = true; /* all frames begin at the first row */
+    bool grows = true; /* no row ever leaves a frame, but for all of them at once */
     for (uint32_t i = 0; i < rows->row_count; i++) {
         total += rows->frame_stop[i] - rows->frame_start[i];
-        grows = grows && rows->frame_start[i] == 0;
+        grows = grows && (i == 0 || rows->frame_start[i] == rows->frame_start[i - 1] || rows->frame_start[i] >= rows->frame_stop[i - 1]);
     }
     bool is_short = total <= (uint64_t)SHORT_FRAME_ROWS * rows->row_count;
     nl_status status = grows || can_retract(&run) ? sliding(&run, out) : any_frames(&run, !is_short, out);

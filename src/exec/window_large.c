@@ -590,7 +590,8 @@ static nl_status margin_rows(nl_window_large *self, const nl_window_call *call, 
         peer_start[i] = i == 0 || breaks[i] ? i : peer_start[i - 1];
     for (uint32_t i = n; i > 0; i--)
         peer_stop[i - 1] = i == n || breaks[i] ? i : peer_stop[i];
-    nl_window_rows rows = {.row_count = n, .outputs = around->outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = around->numbers,
+    const uint32_t starts[] = {0, n};
+    nl_window_rows rows = {.row_count = n, .partition_count = 1, .starts = starts, .outputs = around->outputs, .peer_start = peer_start, .peer_stop = peer_stop, .numbers = around->numbers,
                            .cancel = self->window->exec->query->cancel, .frame_start = peer_stop + n + 1, .frame_stop = peer_stop + 2 * ((size_t)n + 1)};
     nl_vector all = {0};
     NL_TRY(nl_window_evaluate(self->window, self->eval, call, &rows, &all));

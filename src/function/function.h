@@ -177,18 +177,21 @@ typedef struct nl_aggregate_ops {
     nl_status (*retract)(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, nl_selection selection, void *state);
 } nl_aggregate_ops;
 
-/* One window partition, sorted. All arrays have row_count entries; frames are half-open row ranges of the partition. */
-typedef struct nl_window_partition {
-    const nl_vector *args;       /* argument columns over the partition, any encoding */
+/* Window partitions, sorted, one after the other: many are small. Arrays have row_count entries; peers and frames are
+ * half-open row ranges within the row's partition. */
+typedef struct nl_window_partitions {
+    const nl_vector *args;       /* argument columns over all rows, any encoding */
     uint32_t row_count;
+    uint32_t partition_count;
+    const uint32_t *starts;      /* partition_count + 1: the first row of each, then row_count */
     const uint32_t *peer_start;  /* first row equal under ORDER BY */
     const uint32_t *peer_stop;
     const uint32_t *frame_start; /* NULL when the function ignores frames */
     const uint32_t *frame_stop;
-} nl_window_partition;
+} nl_window_partitions;
 typedef struct nl_window_ops {
     bool needs_frame;
-    nl_status (*evaluate)(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out);
+    nl_status (*evaluate)(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out);
 } nl_window_ops;
 
 /* Generators: each selected input row gives zero or more output rows. parent_rows (an owned buffer of uint32_t) names

@@ -55,16 +55,16 @@ static void first_destroy(const nl_bound_function *function, nl_eval *eval, void
 }
 NL_ENCODED_OPS(first);
 
-static nl_status first_window(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out)
+static nl_status first_window(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
 {
     const first_how *how = function->state;
-    const nl_vector *arg = &partition->args[0];
+    const nl_vector *arg = &all->args[0];
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
-    for (uint32_t i = 0; i < partition->row_count; i++) {
-        uint32_t start = partition->frame_start[i];
-        uint32_t stop = partition->frame_stop[i];
+    for (uint32_t i = 0; i < all->row_count; i++) {
+        uint32_t start = all->frame_start[i];
+        uint32_t stop = all->frame_stop[i];
         while (how->ignore_nulls && start < stop && nl_vector_is_null(arg, how->is_last ? stop - 1 : start)) {
             if (how->is_last)
                 stop--;

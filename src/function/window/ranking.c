@@ -1,6 +1,6 @@
 /* window/ranking.c - row_number, rank, dense_rank, percent_rank, cume_dist, ntile, lag, lead, nth_value.
  *
- * Each sees one sorted partition at a time; peers are rows equal under ORDER BY.
+ * Each sees sorted partitions, one after the other; peers are rows equal under ORDER BY.
  */
 #include "function/groups.h"
 
@@ -14,53 +14,52 @@ static rank_kind kind_of(const char *name)
     return strcmp(name, "percent_rank") == 0 ? RANK_PERCENT : RANK_CUME_DIST;
 }
 
-static nl_status rank_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out)
+static void rank_partition(rank_kind kind, const nl_window_partitions *all, uint32_t start, uint32_t stop, void *values)
 {
-    rank_kind kind = kind_of(function->row->name);
-    nl_output output;
-    uint32_t count = partition->row_count;
-    NL_TRY(nl_output_init(&output, function->result_type, count, eval->memory, out));
-    int32_t *integers = output.values;
-    double *reals = output.values;
+    int32_t *integers = values;
+    double *reals = values;
+    const uint32_t count = stop - start;
     int32_t dense = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        bool starts_peers = partition->peer_start[i] == i;
-        dense += starts_peers;
+    for (uint32_t i = start; i < stop; i++) {
+        dense += all->peer_start[i] == i;
         switch (kind) {
-        case RANK_ROW_NUMBER:
-            integers[i] = (int32_t)(i + 1);
-            break;
-        case RANK_RANK:
-            integers[i] = (int32_t)(partition->peer_start[i] + 1);
-            break;
-        case RANK_DENSE:
-            integers[i] = dense;
-            break;
-        case RANK_PERCENT:
-            reals[i] = count > 1 ? (double)partition->peer_start[i] / (double)(count - 1) : 0.0;
-            break;
-        case RANK_CUME_DIST:
-            reals[i] = (double)partition->peer_stop[i] / (double)count;
-            break;
+        case RANK_ROW_NUMBER: integers[i] = (int32_t)(i - start + 1); break;
+        case RANK_RANK: integers[i] = (int32_t)(all->peer_start[i] - start + 1); break;
+        case RANK_DENSE: integers[i] = dense; break;
+        case RANK_PERCENT: reals[i] = count > 1 ? (double)(all->peer_start[i] - start) / (double)(count - 1) : 0.0; break;
+        case RANK_CUME_DIST: reals[i] = (double)(all->peer_stop[i] - start) / (double)count; break;
         }
     }
+}
+
+static nl_status rank_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
+{
+    const rank_kind kind = kind_of(function->row->name);
+    nl_output output;
+    NL_TRY(nl_output_init(&output, function->result_type, all->row_count, eval->memory, out));
+    for (uint32_t p = 0; p < all->partition_count; p++)
+        rank_partition(kind, all, all->starts[p], all->starts[p + 1], output.values);
     return NULL;
 }
 
 static const nl_window_ops rank_ops = {.evaluate = rank_evaluate};
 
-static nl_status ntile_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out)
+/* The first buckets hold one row more when the rows do not go round. */
+static void ntile_partition(int64_t buckets, int64_t count, int32_t *values)
 {
-    const int64_t *state = function->state;
-    nl_output output;
-    NL_TRY(nl_output_init(&output, function->result_type, partition->row_count, eval->memory, out));
-    /* The first `rest` buckets hold one row more. */
-    int64_t buckets = *state;
-    int64_t size = partition->row_count / buckets;
-    int64_t rest = partition->row_count % buckets;
+    const int64_t size = count / buckets, rest = count % buckets;
     int64_t row = 0;
-    for (int64_t bucket = 0; bucket < buckets && row < partition->row_count; bucket++)
-        for (int64_t n = size + (bucket < rest); n > 0; n--) ((int32_t *)output.values)[row++] = (int32_t)(bucket + 1);
+    for (int64_t bucket = 0; bucket < buckets && row < count; bucket++)
+        for (int64_t n = size + (bucket < rest); n > 0; n--) values[row++] = (int32_t)(bucket + 1);
+}
+
+static nl_status ntile_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
+{
+    const int64_t *buckets = function->state;
+    nl_output output;
+    NL_TRY(nl_output_init(&output, function->result_type, all->row_count, eval->memory, out));
+    for (uint32_t p = 0; p < all->partition_count; p++)
+        ntile_partition(*buckets, all->starts[p + 1] - all->starts[p], (int32_t *)output.values + all->starts[p]);
     return NULL;
 }
 
@@ -88,38 +87,44 @@ typedef struct shift {
     bool ignore_nulls;
 } shift;
 
-/* The row `offset` rows away, counting only rows with a value when nulls are ignored; -1 when there is none. */
-static int64_t find_shifted(const nl_vector *arg, const shift *how, uint32_t from, uint32_t count)
+/* The row `offset` rows away within start … stop, counting only rows with a value when nulls are ignored; -1 when there
+ * is none. */
+static int64_t find_shifted(const nl_vector *arg, const shift *how, uint32_t from, uint32_t start, uint32_t stop)
 {
     if (!how->ignore_nulls || how->offset == 0) {
         int64_t target = (int64_t)from + how->offset;
-        return target >= 0 && target < count ? target : -1;
+        return target >= start && target < stop ? target : -1;
     }
     int64_t step = how->offset > 0 ? 1 : -1;
     int64_t left = how->offset * step;
-    for (int64_t row = from + step; row >= 0 && row < count; row += step) {
+    for (int64_t row = from + step; row >= start && row < stop; row += step) {
         if (nl_vector_is_null(arg, (uint32_t)row)) continue;
         if (--left == 0) return row;
     }
     return -1;
 }
 
-static nl_status shift_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out)
+static nl_status shift_partition(const nl_bound_function *function, const nl_window_partitions *all, uint32_t start, uint32_t stop, nl_column_builder *builder)
 {
-    const shift *how = function->state;
-    const nl_vector *arg = &partition->args[0];
-    nl_column_builder *builder = NULL;
-    nl_status status = NULL;
-    NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
-    for (uint32_t row = 0; row < partition->row_count; row++) {
-        int64_t target = find_shifted(arg, how, row, partition->row_count);
+    const nl_vector *arg = &all->args[0];
+    for (uint32_t row = start; row < stop; row++) {
+        int64_t target = find_shifted(arg, function->state, row, start, stop);
         if (target >= 0)
-            NL_GO(nl_column_builder_row(builder, arg, (uint32_t)target));
+            NL_TRY(nl_column_builder_row(builder, arg, (uint32_t)target));
         else
-            NL_GO(function->argument_count > 2 ? nl_column_builder_row(builder, &partition->args[2], row) : nl_column_builder_null(builder));
+            NL_TRY(function->argument_count > 2 ? nl_column_builder_row(builder, &all->args[2], row) : nl_column_builder_null(builder));
     }
-    status = nl_column_builder_finish(builder, out);
-done:
+    return NULL;
+}
+
+static nl_status shift_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
+{
+    nl_column_builder *builder = NULL;
+    NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
+    nl_status status = NULL;
+    for (uint32_t p = 0; p < all->partition_count && !status; p++)
+        status = shift_partition(function, all, all->starts[p], all->starts[p + 1], builder);
+    if (!status) status = nl_column_builder_finish(builder, out);
     nl_column_builder_free(builder);
     return status;
 }
@@ -141,16 +146,16 @@ static nl_status bind_shift(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
-static nl_status nth_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partition *partition, nl_vector *out)
+static nl_status nth_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
 {
     const shift *how = function->state;
-    const nl_vector *arg = &partition->args[0];
+    const nl_vector *arg = &all->args[0];
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
-    for (uint32_t row = 0; row < partition->row_count; row++) {
-        uint32_t start = partition->frame_start[row];
-        uint32_t stop = partition->frame_stop[row];
+    for (uint32_t row = 0; row < all->row_count; row++) {
+        uint32_t start = all->frame_start[row];
+        uint32_t stop = all->frame_stop[row];
         int64_t left = how->offset;
         uint32_t at = start;
         if (!how->ignore_nulls) {

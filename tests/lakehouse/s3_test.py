@@ -502,6 +502,25 @@ def test_documents_of_buckets():
     fails("ObjectLockConfigurationNotFoundError", 404, c.get_object_lock_configuration, Bucket=b)
 
 
+def test_whose_bucket_it_is():
+    """One account owns everything, and nobody gets rights by ACLs: who asks for another thing is told, as S3 does it."""
+    c = s3()
+    b = bucket(c)
+    c.put_object(Bucket=b, Key="k", Body=b"1", ExpectedBucketOwner="123456789012")
+    equal(c.get_object(Bucket=b, Key="k", ExpectedBucketOwner="123456789012")["Body"].read(), b"1")
+    for owner in ("111122223333", "someone", ""):
+        for call, arguments in ((c.get_object, {"Key": "k"}), (c.put_object, {"Key": "k", "Body": b"2"}), (c.delete_object, {"Key": "k"}), (c.list_objects_v2, {}), (c.create_multipart_upload, {"Key": "k"}), (c.put_bucket_versioning, {"VersioningConfiguration": {"Status": "Enabled"}})):
+            fails("AccessDenied", 403, call, Bucket=b, ExpectedBucketOwner=owner, **arguments)
+        fails("403", 403, c.head_bucket, Bucket=b, ExpectedBucketOwner=owner)
+        fails("AccessDenied", 403, c.copy_object, Bucket=b, Key="copy", CopySource={"Bucket": b, "Key": "k"}, ExpectedSourceBucketOwner=owner)
+    c.copy_object(Bucket=b, Key="copy", CopySource={"Bucket": b, "Key": "k"}, ExpectedSourceBucketOwner="123456789012", ExpectedBucketOwner="123456789012")
+    equal(sorted(entry["Key"] for entry in c.list_objects_v2(Bucket=b)["Contents"]), ["copy", "k"])
+    for asked in ({"ACL": "public-read"}, {"ACL": "public-read-write"}, {"ACL": "authenticated-read"}, {"GrantRead": "id=x"}, {"GrantFullControl": "id=x"}):
+        fails("InvalidBucketAclWithObjectOwnership", 400, c.create_bucket, Bucket=b + "-acl", **asked)
+    fails("404", 404, c.head_bucket, Bucket=b + "-acl")
+    c.create_bucket(Bucket=b + "-acl", ACL="private")
+
+
 def test_what_is_not_offered_says_so():
     c = s3()
     b = bucket(c)

@@ -43,6 +43,16 @@ static nl_status put_first_tags(nl_s3_call *call, const nl_xml *tags)
     return status;
 }
 
+/* S3 makes no bucket with an access control list, unless it is asked for an ownership setting that allows them. */
+static bool wants_acl(const nl_s3_call *call)
+{
+    const nl_str canned = nl_s3_header(call, "x-amz-acl");
+    bool wants = canned.data && !nl_str_is(canned, "private");
+    for (uint32_t i = 0; i < call->request->header_count; i++)
+        wants = wants || nl_str_starts_nocase(call->request->headers[i].key, NL_STR("x-amz-grant-"));
+    return wants;
+}
+
 /* In us-east-1 creating one's own bucket again is a success, elsewhere it is not; the region is the one signed for. */
 nl_status nl_s3_create_bucket(nl_s3_call *call, nl_reply *reply)
 {
@@ -50,6 +60,7 @@ nl_status nl_s3_create_bucket(nl_s3_call *call, nl_reply *reply)
     bool existed = false;
     const nl_xml *tags = NULL;
     if (nl_str_is_nocase(nl_s3_header(call, "x-amz-bucket-object-lock-enabled"), "true")) return NL_STORE_RAISE("NotImplemented", "Object lock is not offered.");
+    if (wants_acl(call)) return NL_STORE_RAISE("InvalidBucketAclWithObjectOwnership", "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting");
     NL_TRY(read_location(call, &wanted.region, &tags));
     NL_TRY(nl_store_create_bucket(call->objects, &wanted, &existed));
     nl_str region = call->claim.scope.region;

@@ -26,6 +26,7 @@ static const struct {
     {"InternalError", 500},
     {"InvalidAccessKeyId", 403},
     {"InvalidArgument", 400},
+    {"InvalidBucketAclWithObjectOwnership", 400},
     {"InvalidBucketName", 400},
     {"InvalidDigest", 400},
     {"InvalidPart", 400},

@@ -10,6 +10,7 @@
 #include "lakehouse/server.h"
 #include "storage/xml.h"
 
+#define NL_S3_ACCOUNT       "123456789012" /* everything is its */
 #define NL_S3_NAMESPACE     "http://s3.amazonaws.com/doc/2006-03-01/"
 #define NL_S3_OWNER         "6e696c61736c6f63616c6c616b65686f757365000000000000000000006e696c" /* a canonical user id has 64 digits */
 #define NL_S3_OWNER_NAME    "nilas"

@@ -149,6 +149,17 @@ static nl_sigv4_request signed_request(nl_s3_call *call)
     return (nl_sigv4_request){.method = request->method, .path = request->path, .query = request->query, .headers = request->headers, .header_count = request->header_count, .payload_hash = hash};
 }
 
+/* Who says whose bucket it is wants to be told when it is another's. */
+static nl_status check_owner(const nl_s3_call *call)
+{
+    static const char *const names[] = {"x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"};
+    for (uint32_t i = 0; i < NL_COUNT(names); i++) {
+        const nl_str wanted = nl_s3_header(call, names[i]);
+        if (wanted.data && !nl_str_is(wanted, NL_S3_ACCOUNT)) return NL_STORE_RAISE("AccessDenied", "Access Denied");
+    }
+    return NULL;
+}
+
 static nl_status begin_call(nl_s3_call *call)
 {
     const nl_sigv4_request request = signed_request(call);
@@ -156,6 +167,7 @@ static nl_status begin_call(nl_s3_call *call)
     NL_TRY(read_parameters(call));
     NL_TRY(find_operation(call));
     if (call->operation->body != NL_S3_BODY_FORM || nl_request_header(call->request, "authorization").data) NL_TRY(nl_s3_authorize(call, &request));
+    NL_TRY(check_owner(call));
     NL_TRY(begin_payload(call, &request));
     if (call->operation->begin) NL_TRY(call->operation->begin(call));
     return nl_arena_check(call->arena);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "iceberg/operation.h"
 
 #define MANIFEST_CACHE_BYTES (64u << 20)
 
@@ -179,19 +180,19 @@ nl_status nl_catalog_table_exists(nl_catalog *catalog, const nl_identifier *iden
 nl_status nl_catalog_drop_table(nl_catalog *catalog, const nl_identifier *identifier, bool is_purge, bool *was_dropped)
 {
     if (!catalog->ops->drop_table) return unsupported(catalog, "Dropping a table");
-    return catalog->ops->drop_table(catalog, identifier, is_purge, was_dropped);
+    return nl_say_unknown(catalog->ops->drop_table(catalog, identifier, is_purge, was_dropped), "dropping", identifier->name);
 }
 
 nl_status nl_catalog_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
 {
     if (!catalog->ops->rename_table) return unsupported(catalog, "Renaming a table");
-    return catalog->ops->rename_table(catalog, from, to);
+    return nl_say_unknown(catalog->ops->rename_table(catalog, from, to), "renaming", from->name);
 }
 
 nl_status nl_catalog_register_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table)
 {
     if (!catalog->ops->register_table) return unsupported(catalog, "Registering a table");
-    return catalog->ops->register_table(catalog, identifier, metadata_file, table);
+    return nl_say_unknown(catalog->ops->register_table(catalog, identifier, metadata_file, table), "registering", identifier->name);
 }
 
 /* table-default.K fills what the user left open, table-override.K wins; Java's writer default is stored at creation. */
@@ -295,7 +296,7 @@ nl_status nl_catalog_create_table(nl_catalog *catalog, const nl_identifier *iden
     nl_arena *arena = nl_arena_new(catalog->memory);
     nl_status status = create_table(catalog, identifier, request, arena, table);
     nl_arena_free(arena);
-    return status;
+    return nl_say_unknown(status, "creating", identifier->name);
 }
 
 static nl_status stage_table(nl_catalog *catalog, const nl_identifier *identifier, const nl_table_request *request, bool is_replace, bool must_exist,

@@ -148,8 +148,7 @@ static nl_status last_look(nl_iceberg_table *table, const int64_t *snapshot_id, 
     return failure;
 }
 
-/* After an answer that got lost the commit may still arrive: its files stay, and each attempt after it asks first. */
-nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void (*after_failure)(void *argument), void *argument, const int64_t *snapshot_id)
+static nl_status run_attempts(nl_iceberg_table *table, nl_metadata_change build, void (*after_failure)(void *argument), void *argument, const int64_t *snapshot_id)
 {
     const int64_t start_ms = nl_now_micros() / 1000;
     bool was_lost = false;
@@ -179,6 +178,25 @@ nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void
         if (status && was_lost) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
         if (status) return status;
     }
+}
+
+nl_status nl_say_unknown(nl_status status, const char *what, nl_str name)
+{
+    if (!status || nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) return status;
+    const nl_condition condition = nl_error_condition(status);
+    /* These say more than that, or what the caller waits for. */
+    if (condition == NL_COND_NILAS_COMMIT_STATE_UNKNOWN || condition == NL_COND_NILAS_UNSUPPORTED || condition == NL_COND_OPERATION_CANCELED ||
+        condition == NL_COND_UNABLE_TO_ACQUIRE_MEMORY)
+        return status;
+    nl_status unknown = NL_RAISE_TEXT(NILAS_COMMIT_STATE_UNKNOWN, "Cannot say whether %s " NL_STR_FMT " was done: %s", what, NL_STR_ARG(name), nl_error_message(status));
+    nl_error_free(status);
+    return unknown;
+}
+
+/* After an answer that got lost the commit may still arrive: its files stay, and each attempt after it asks first. */
+nl_status nl_commit_loop(nl_iceberg_table *table, nl_metadata_change build, void (*after_failure)(void *argument), void *argument, const int64_t *snapshot_id)
+{
+    return nl_say_unknown(run_attempts(table, build, after_failure, argument, snapshot_id), "the commit to", table->name);
 }
 
 nl_status nl_table_change(nl_iceberg_table *table, nl_metadata_change change, void *argument)

@@ -15,6 +15,9 @@
 /* Metadata only: build() adds updates to the builder, from the freshly loaded base, once per attempt. */
 typedef nl_status (*nl_metadata_change)(void *argument, const nl_table_metadata *base, nl_arena *arena, nl_metadata_builder *builder);
 NL_MUST_USE nl_status nl_table_change(nl_iceberg_table *table, nl_metadata_change change, void *argument);
+/* Whatever was met: when nobody knows whether it was done, that is what the person needs to read. status: taken; of kind
+ * UNKNOWN_STATE it becomes NILAS_COMMIT_STATE_UNKNOWN, others pass. what: "the commit to"; name: of the table. */
+nl_status nl_say_unknown(nl_status status, const char *what, nl_str name);
 
 typedef enum nl_operation_kind {
     NL_OPERATION_APPEND,             /* INSERT: merges manifests per commit.manifest-merge.enabled            */

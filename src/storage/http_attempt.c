@@ -9,6 +9,7 @@
 #define EXPECT_CONTINUE_BYTES (1u << 20) /* below it is cheaper to send a body for nothing than to ask */
 #define RETRY_AFTER_MS_MAX    20000
 #define BODY_FIRST_BYTES      (16u << 10)
+#define STALLS_MAX            3 /* a server that takes connections and says nothing will not say more at the sixth time */
 
 /* ---- Callbacks ---- */
 
@@ -268,7 +269,8 @@ static nl_str shown_url(const nl_http_call *call) /* without the query, which ma
     return nl_str_slice(call->request.url, 0, nl_str_find_char(call->request.url, '?', 0));
 }
 
-static nl_http_verdict fail(nl_http_call *call, nl_error_kind kind, const char *problem)
+/* advice: what to do about it, a sentence; or NULL. */
+static nl_http_verdict fail(nl_http_call *call, nl_error_kind kind, const char *problem, const char *advice)
 {
     nl_error_free(call->status);
     if (call->refusal) {
@@ -277,6 +279,7 @@ static nl_http_verdict fail(nl_http_call *call, nl_error_kind kind, const char *
         return NL_HTTP_FAILED;
     }
     nl_str words = call->attempts > 1 ? nl_arena_f(call->arena, "%s (after %u attempts)", problem, call->attempts) : nl_arena_f(call->arena, "%s", problem);
+    if (advice) words = nl_arena_f(call->arena, NL_STR_FMT ". %s", NL_STR_ARG(words), advice);
     call->status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", call->request.method), NL_P_STR("path", shown_url(call)), NL_P_STR("problem", words));
     nl_error_set_kind(call->status, kind);
     return NL_HTTP_FAILED;
@@ -347,14 +350,27 @@ static bool may_pass(CURLcode result)
     }
 }
 
+static const char *advice_for(CURLcode result)
+{
+    switch ((int)result) {
+    case CURLE_COULDNT_CONNECT: return "Check that the server runs there, and the address and port";
+    case CURLE_COULDNT_RESOLVE_HOST: return "Check the name of the host";
+    case CURLE_COULDNT_RESOLVE_PROXY: return "Check the name of the proxy";
+    case CURLE_PEER_FAILED_VERIFICATION: return "Check the server's certificate, and where those that are trusted lie (AWS_CA_BUNDLE)";
+    case CURLE_OPERATION_TIMEDOUT: return "The server took the connection, or did not refuse it, and says nothing: look at the server, the network and its firewalls";
+    default: return NULL;
+    }
+}
+
 /* No answer came, or not all of it. */
 static nl_http_verdict judge_failure(nl_http_call *call, CURLcode result, const char *problem)
 {
     const bool never_arrived = result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY ||
                                result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CONNECT_ERROR;
     const bool is_unknown = !never_arrived && !is_idempotent(&call->request) && was_sent_whole(call);
-    if (!is_unknown && may_pass(result) && may_retry(call, backoff_ms(call))) return NL_HTTP_AGAIN;
-    return fail(call, is_unknown ? NL_KIND_UNKNOWN_STATE : may_pass(result) ? NL_KIND_RETRY : NL_KIND_DATA, problem);
+    if (result == CURLE_OPERATION_TIMEDOUT) call->stall_count++;
+    if (!is_unknown && may_pass(result) && call->stall_count < STALLS_MAX && may_retry(call, backoff_ms(call))) return NL_HTTP_AGAIN;
+    return fail(call, is_unknown ? NL_KIND_UNKNOWN_STATE : may_pass(result) ? NL_KIND_RETRY : NL_KIND_DATA, problem, advice_for(result));
 }
 
 nl_http_verdict nl_http_attempt_stopped(nl_http_call *call, CURLcode result, const char *problem)
@@ -405,7 +421,7 @@ static bool follows_redirect(nl_http_call *call, nl_http_verdict *verdict)
     const nl_str location = location_of(call);
     if (location.length == 0) return false;
     if (call->redirect_count == NL_HTTP_REDIRECTS_MAX) {
-        *verdict = fail(call, NL_KIND_DATA, "too many redirects");
+        *verdict = fail(call, NL_KIND_DATA, "too many redirects", NULL);
         return true;
     }
     nl_url from = {0};
@@ -415,7 +431,7 @@ static bool follows_redirect(nl_http_call *call, nl_http_verdict *verdict)
     if (!status) status = nl_url_parse(target, &to);
     if (status) {
         nl_error_free(status);
-        *verdict = fail(call, NL_KIND_DATA, "a redirect to something that is not a URL");
+        *verdict = fail(call, NL_KIND_DATA, "a redirect to something that is not a URL", NULL);
         return true;
     }
     call->is_elsewhere = call->is_elsewhere || !is_same_place(&from, &to);

@@ -85,6 +85,7 @@ struct nl_http_call {
     nl_status status;        /* owned */
     int32_t code;            /* of the answer */
     uint32_t attempts;
+    uint32_t stall_count;    /* tries that ended without an answer within the stall time */
     /* Of the present attempt: */
     CURL *easy;
     struct curl_slist *lines;

@@ -267,6 +267,8 @@ static void test_nobody_there_and_no_such_host(void **state)
         nl_status status = nl_http_send(client, &request, &response);
         assert_non_null(status);
         assert_int_equal(nl_error_kind_of(status), NL_KIND_RETRY); /* it never arrived */
+        assert_non_null(strstr(nl_error_message(status), nl_str_slice(nl_str_from(urls[i]), 7, SIZE_MAX).data)); /* host and port */
+        assert_non_null(strstr(nl_error_message(status), "Check "));
         nl_error_free(status);
     }
     const nl_http_request file = {.method = "GET", .url = NL_STR("file:///etc/passwd")};
@@ -275,6 +277,31 @@ static void test_nobody_there_and_no_such_host(void **state)
     const nl_http_request smuggler = {.method = "GET", .url = NL_STR("http://127.0.0.1:1/"), .headers = &split, .header_count = 1};
     assert_fails(nl_http_send(client, &smuggler, &response), NILAS_ILLEGAL_ARGUMENT, "control character");
     nl_http_client_release(client);
+}
+
+/* A server that takes connections and says nothing: three times the stall time, then an error that names it and says what to
+ * look at; what may be done only once is sent once, and its outcome is unknown. */
+static void test_a_silent_server_is_given_up_in_time(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"GET", "POST"};
+    for (uint32_t i = 0; i < NL_COUNT(methods); i++) {
+        script steps = {.count = 1, .steps = {{.then = TEST_STALL}}};
+        fixture f;
+        start(&f, &steps, "");
+        nl_http_response response = {0};
+        const nl_http_request request = {.method = methods[i], .url = nl_str_from(f.url), .body = {(const uint8_t *)"x", i}};
+        const int64_t start_us = nl_now_micros();
+        nl_status status = nl_http_send(f.client, &request, &response);
+        assert_non_null(status);
+        assert_true(nl_now_micros() - start_us < 8000000);
+        assert_int_equal(nl_error_kind_of(status), i ? NL_KIND_UNKNOWN_STATE : NL_KIND_RETRY);
+        assert_int_equal(atomic_load(&f.server.request_count), i ? 1 : 3);
+        assert_non_null(strstr(nl_error_message(status), f.server.url));
+        assert_non_null(strstr(nl_error_message(status), "look at the server"));
+        nl_error_free(status);
+        stop(&f);
+    }
 }
 
 static void test_bodies_above_their_limit_are_refused(void **state)
@@ -536,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_a_request_that_may_have_been_done_is_not_sent_twice),
         cmocka_unit_test(test_a_kept_connection_that_was_closed_costs_nothing),
         cmocka_unit_test(test_nobody_there_and_no_such_host),
+        cmocka_unit_test(test_a_silent_server_is_given_up_in_time),
         cmocka_unit_test(test_bodies_above_their_limit_are_refused),
         cmocka_unit_test(test_a_budget_refuses_bodies),
         cmocka_unit_test(test_each_try_has_its_own_signature),

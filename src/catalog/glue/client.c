@@ -7,6 +7,7 @@
 #include "base/calendar.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "storage/credentials.h"
 #include "storage/http.h"
 #include "storage/io_error.h"
@@ -54,14 +55,32 @@ static nl_status choose_place(nl_glue_client *client, const nl_property *propert
     return NULL;
 }
 
+/* Those of Java's clients of AWS, as for S3. */
+static nl_status read_times(const nl_property *properties, uint32_t property_count, nl_http_options *options)
+{
+    static const struct {
+        const char *key;
+        bool is_connect;
+    } keys[] = {{"http-client.urlconnection.connection-timeout-ms", true}, {"http-client.apache.connection-timeout-ms", true},
+                {"http-client.urlconnection.socket-timeout-ms", false}, {"http-client.apache.socket-timeout-ms", false}};
+    for (size_t i = 0; i < NL_COUNT(keys); i++) {
+        const nl_str text = property_of(properties, property_count, keys[i].key);
+        int64_t *time_ms = keys[i].is_connect ? &options->connect_timeout_ms : &options->stall_timeout_ms;
+        if (text.length && (!nl_parse_int64(text, time_ms) || *time_ms < 1 || *time_ms > 86400000))
+            return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s must be a number of milliseconds, not " NL_STR_FMT, keys[i].key, NL_STR_ARG(text));
+    }
+    return NULL;
+}
+
 nl_status nl_glue_client_new(const nl_property *properties, uint32_t property_count, nl_memory *memory, nl_glue_client **client)
 {
     nl_glue_client *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
-    const nl_http_options options = {0};
+    nl_http_options options = {0};
     made->memory = nl_memory_retain(memory);
     made->arena = nl_arena_new(memory);
     nl_status status = choose_place(made, properties, property_count);
+    if (!status) status = read_times(properties, property_count, &options);
     if (!status) status = nl_credential_source_new(properties, property_count, "glue", memory, &made->source);
     if (!status) status = nl_http_client_new(&options, memory, &made->http);
     if (status) {

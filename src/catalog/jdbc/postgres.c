@@ -253,7 +253,7 @@ static const char *value_of(const keywords *words, const char *name)
 static nl_status raise_connection(PGconn *handle, const keywords *words)
 {
     const nl_str where = nl_arena_f(words->arena, "the PostgreSQL database at %s:%s", value_of(words, "host"), value_of(words, "port"));
-    const nl_str problem = nl_arena_f(words->arena, NL_STR_FMT ". Check that it runs, and the catalog's uri, jdbc.user and jdbc.password",
+    const nl_str problem = nl_arena_f(words->arena, NL_STR_FMT " (check that it runs, and the catalog's uri, jdbc.user and jdbc.password)",
                                       NL_STR_ARG(nl_str_trim(nl_str_from(handle ? lib.errorMessage(handle) : "out of memory"))));
     nl_status status = NL_RAISE(NILAS_IO_ERROR, NL_P("operation", "Connecting"), NL_P_STR("path", where), NL_P_STR("problem", problem));
     nl_error_set_kind(status, NL_KIND_RETRY);

@@ -77,8 +77,10 @@ tsan: setup     ## unit tests and SQL files under ThreadSanitizer
 	@cmake --preset tsan > /dev/null && ninja -C build/tsan -j$(JOBS)
 	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/tsan.supp ctest --test-dir build/tsan --output-on-failure -j$(JOBS)
 
-faults: build   ## every storage step of every kind of write failing in turn; memory refused
+faults: build   ## every storage step of every kind of write failing in turn; memory refused; every request of every catalog going wrong
 	@build/debug/unit/fault_sweep
+	@python=$${XDG_CACHE_HOME:-$$HOME/.cache}/nilas-tests/venv/bin/python; [ -x "$$python" ] || python=python3; \
+		"$$python" tests/faults/catalogs.py build/debug/nilas --postgres $(if $(SEED),--seed $(SEED)) $(if $(S),--seconds $(S))
 
 crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000); nilas up killed under load
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)

@@ -358,8 +358,11 @@ nl_status nl_purge_table_files(nl_fs *fs, const nl_table_metadata *metadata, nl_
     nl_iceberg_table *table = NULL;
     NL_TRY(nl_iceberg_table_new(metadata->location, fs, &no_store, nl_table_metadata_retain(metadata), memory, &table));
     nl_arena *arena = nl_arena_new(memory);
-    nl_status status = purge_in(table, metadata, arena);
+    nl_error *error = purge_in(table, metadata, arena);
+    if (error) /* the table is gone, which was asked for: files that cannot be found, since something cannot be read, stay */
+        nl_log(NL_LOG_WARN, "files of the purged table at %.*s stay behind, since not all of them could be found: %s", NL_STR_ARG(metadata->location), nl_error_message(error));
+    nl_error_free(error);
     nl_arena_free(arena);
     nl_iceberg_table_release(table);
-    return status;
+    return NULL;
 }

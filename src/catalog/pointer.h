@@ -38,6 +38,6 @@ NL_MUST_USE nl_status nl_pointer_commit_view(nl_fs *fs, nl_pointer *pointer, con
 
 /* DROP TABLE PURGE, before the entry goes: "Cannot purge table: GC is disabled …" when gc.enabled is false. */
 NL_MUST_USE nl_status nl_check_purge(const nl_table_metadata *metadata);
-/* After it went: every file that a snapshot reaches, manifests, lists, statistics, metadata files. What cannot be removed
- * is logged, the rest goes on. */
+/* After it went: every file that a snapshot reaches, manifests, lists, statistics, metadata files, if it lies in one of the
+ * table's own places. What cannot be found or removed is logged. Fails: memory. */
 NL_MUST_USE nl_status nl_purge_table_files(nl_fs *fs, const nl_table_metadata *metadata, nl_memory *memory);

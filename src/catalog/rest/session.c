@@ -142,14 +142,15 @@ static nl_status send_once(const call *c, const nl_remote_request *request, nl_a
                                   .body_max = NL_METADATA_BYTES_MAX, .fault = "catalog"};
     nl_http_response response = {0};
     nl_status status = nl_http_send(c->catalog->http, &http, &response);
+    const bool changes = !request->is_idempotent && !nl_str_is(nl_str_from(request->method), "GET") && !nl_str_is(nl_str_from(request->method), "HEAD");
     if (status) {
         const bool was_sent = nl_error_kind_of(status) == NL_KIND_DATA; /* an answer came that could not be taken */
-        if (request->is_commit && was_sent) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+        if (changes && was_sent) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
         return status;
     }
     status = read_answer(c, arena, &response, answer);
     nl_http_response_fini(&response);
-    if (status && request->is_commit) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
+    if (status && changes) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
     return status;
 }
 

@@ -53,6 +53,15 @@ BANNED = {
     "sscanf": ((), "scan by hand or with base/number.h"),
     "fscanf": ((), "scan by hand or with base/number.h"),
     "scanf": ((), "scan by hand or with base/number.h"),
+    "getpwuid": ((), "use nl_process_user"),
+    "getpwnam": ((), "not safe with threads"),
+    "getgrgid": ((), "not safe with threads"),
+    "gethostbyname": ((), "use getaddrinfo"),
+    "inet_ntoa": ((), "use inet_ntop"),
+    "strerror": ((), "use strerror_r or nl_raise_errno"),
+    "setenv": ((), "other threads read the environment"),
+    "putenv": ((), "other threads read the environment"),
+    "unsetenv": ((), "other threads read the environment"),
     "localtime": ((), "use base/calendar.h"),
     "gmtime": ((), "use base/calendar.h"),
     "mktime": ((), "use base/calendar.h"),
@@ -157,7 +166,7 @@ def check_calls(check, path, code):
         before = code[max(0, match.start() - 2):match.start()]
         if before.endswith((".", "->")):
             continue  # a member of that name
-        if is_test and word in ("pthread_create", "setjmp", "longjmp", "sscanf", "sprintf", "strtok", "strtod"):
+        if is_test and word in ("pthread_create", "setjmp", "longjmp", "sscanf", "sprintf", "strtok", "strtod", "setenv", "unsetenv"):
             continue
         places, reason = BANNED[word]
         if name not in places:

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/lock.h"
 
 #define NL_ZONE_BUCKETS    256u
@@ -23,3 +24,10 @@ extern nl_process nl_process_state;
 
 /* For tests: nl_now_micros answers this from now on; NL_CLOCK_IS_RUNNING lets the clock go on. */
 void nl_clock_hold(int64_t micros);
+
+/* Name and home of a user, from the machine's user database, in the arena; name.data NULL: it does not know this one. Threads: any,
+ * which getpwuid() is not. */
+typedef struct nl_user {
+    nl_str name, home;
+} nl_user;
+nl_user nl_process_user(nl_arena *arena, uint32_t id);

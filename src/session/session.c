@@ -1,9 +1,9 @@
 /* session/session.c - the life of a session, its catalogs, and how names are resolved against them. */
 #include "session/session_private.h"
 
+#include "base/process.h"
 #include "storage/filesystem.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,11 +35,9 @@ static uint32_t worker_count(const nl_session *session)
 static nl_str user_name(nl_arena *arena)
 {
     const char *name = getenv("SPARK_USER");
-    if (!name || !*name) {
-        const struct passwd *entry = getpwuid(geteuid());
-        name = entry ? entry->pw_name : "nilas";
-    }
-    return nl_arena_str(arena, nl_str_from(name));
+    if (name && *name) return nl_arena_str(arena, nl_str_from(name));
+    const nl_user user = nl_process_user(arena, geteuid());
+    return user.name.data ? user.name : NL_STR("nilas");
 }
 
 /* TZ, else the target of /etc/localtime, else UTC. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/process.h"
 #include "storage/io_error.h"
 
 #define CONFIG_BYTES_MAX (16u << 20) /* nobody's has more; keeps a wrong path from being read into memory */
@@ -135,8 +135,8 @@ static nl_str home(nl_arena *arena)
 {
     const char *set = getenv("HOME");
     if (set && *set) return nl_str_from(set);
-    const struct passwd *user = getpwuid(getuid());
-    return user ? nl_arena_str(arena, nl_str_from(user->pw_dir)) : NL_STR(".");
+    const nl_user user = nl_process_user(arena, getuid());
+    return user.name.data ? user.home : NL_STR(".");
 }
 
 /* Links are followed: a file kept elsewhere is written there. */

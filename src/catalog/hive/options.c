@@ -1,11 +1,11 @@
 /* catalog/hive/options.c - see options.h. */
 #include "catalog/hive/options.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/process.h"
 #include "storage/http.h"
 
 #define CLIENTS_MAX   1000
@@ -93,11 +93,9 @@ static nl_status read_addresses(const nl_catalog *catalog, nl_arena *arena, nl_h
 static nl_str user_name(nl_arena *arena)
 {
     const char *name = getenv("HADOOP_USER_NAME");
-    if (!name || !*name) {
-        const struct passwd *entry = getpwuid(geteuid());
-        name = entry ? entry->pw_name : "nilas";
-    }
-    return nl_arena_str(arena, nl_str_from(name));
+    if (name && *name) return nl_arena_str(arena, nl_str_from(name));
+    const nl_user user = nl_process_user(arena, geteuid());
+    return user.name.data ? user.name : NL_STR("nilas");
 }
 
 /* What would have to be spoken to a metastore that is told to want it. */

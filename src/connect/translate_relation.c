@@ -629,6 +629,11 @@ static void give_plan_id(nl_ast_term *term, const Spark__Connect__Relation *rela
     }
 }
 
+static bool has_plan_id(const nl_ast_term *term)
+{
+    return term->kind == NL_AST_TERM_PIPE ? term->pipe->has_plan_id : term->has_plan_id;
+}
+
 static nl_status chain(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_term **term)
 {
     nl_list steps = {0};
@@ -639,7 +644,12 @@ static nl_status chain(nl_translator *t, const Spark__Connect__Relation *relatio
         if (!input) return nl_connect_invalid("Expected Relation to be set, but is empty.");
     }
     NL_TRY(leaf(t, relation, term));
-    if (!(*term)->has_plan_id && (*term)->kind != NL_AST_TERM_PIPE) give_plan_id(*term, relation);
+    if (has_plan_id(*term)) { /* a relation inside of this one has given its own */
+        step s = {.t = t, .arena = t->arena, .left = *term};
+        (void)operated(&s, NL_AST_DATAFRAME_REPARTITION);
+        *term = s.made;
+    }
+    give_plan_id(*term, relation);
     for (uint32_t i = steps.count; i-- > 0;) {
         step s = {.t = t, .arena = t->arena, .left = *term};
         NL_TRY(step_of(&s, steps.items[i]));

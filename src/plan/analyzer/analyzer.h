@@ -122,6 +122,7 @@ struct nl_scope {
     nl_scope *outer;                  /* the enclosing query's; NULL at the top */
     nl_column_set sets[NL_SCOPE_SETS];
     uint32_t set_count;
+    bool has_left_out;                /* the last set: columns below a DataFrame's projection, found by name alone */
     nl_clause clause;
     nl_items *aliases;                /* items that may be referred to by name: lateral aliases, GROUP BY aliases */
     bool are_aliases_inlined;         /* GROUP BY: a reference becomes the item's expression */

@@ -125,6 +125,7 @@ static used_columns start_uses(nl_dataframe_step *step)
 static void see_left_out(nl_scope *scope, nl_column_set set)
 {
     if (set.count) scope->sets[scope->set_count++] = set;
+    scope->has_left_out = set.count > 0;
 }
 
 /* The step over the widened input, without what was added for it. */

@@ -36,7 +36,7 @@ static uint32_t depth_of(const struct nl_terms *terms, uint32_t index)
 
 static const nl_column *visible_column(const nl_scope *scope, nl_column_id id)
 {
-    for (uint32_t s = 0; s < scope->set_count; s++)
+    for (uint32_t s = 0; s < scope->set_count - scope->has_left_out; s++)
         for (uint32_t i = 0; i < scope->sets[s].count; i++)
             if (scope->sets[s].columns[i].id == id) return &scope->sets[s].columns[i];
     return NULL;

@@ -208,7 +208,12 @@ nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint
     nl_result *made = NULL;
     nl_command *command = NULL;
     NL_TRY(nl_result_new(session, &made, &command));
-    nl_status status = nl_command_rows(command, fields, field_count, rows);
+    nl_field *copies = NL_NEW_ARRAY(command->arena, nl_field, field_count + 1);
+    for (uint32_t i = 0; i < field_count; i++) { /* the result outlives the caller's types */
+        copies[i] = fields[i];
+        copies[i].type = nl_type_copy(command->arena, fields[i].type);
+    }
+    nl_status status = nl_command_rows(command, copies, field_count, rows);
     if (status)
         nl_result_close(made);
     else

@@ -169,6 +169,16 @@ static const nl_table_ops table_ops = {
     .free = free_batches_source,
 };
 
+/* The vectors' types are the reader's that made them: here they become those that live as long as the source. */
+static void retype(nl_vector *vector, const nl_type *type)
+{
+    vector->type = type;
+    if (vector->dictionary) vector->dictionary->vector.type = type;
+    for (uint32_t i = 0; i < vector->child_count && i < type->child_count; i++) retype(&vector->children[i], type->children[i].type);
+    for (uint32_t i = 0; vector->dictionary && i < vector->dictionary->vector.child_count && i < type->child_count; i++)
+        retype(&vector->dictionary->vector.children[i], type->children[i].type);
+}
+
 nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint32_t batch_count, nl_memory *memory, const nl_table **source)
 {
     batches_source *self = calloc(1, sizeof(*self));
@@ -179,6 +189,8 @@ nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint
     self->arena = nl_arena_new(memory);
     self->base.ops = &table_ops;
     self->base.row_type = nl_type_copy(self->arena, row_type);
+    for (uint32_t b = 0; b < batch_count; b++)
+        for (uint32_t i = 0; i < batches[b].column_count; i++) retype(&batches[b].columns[i], self->base.row_type->children[i].type);
     self->batches = batches;
     self->batch_count = batch_count;
     atomic_init(&self->base.references, 1);

@@ -169,7 +169,9 @@ static void test_a_trial_that_fails_is_a_clean_failure(void **state)
         assert_int_not_equal(nl_error_kind_of(status), NL_KIND_UNKNOWN_STATE);
         nl_error_free(status);
         assert_null(find(&f->s3, "v1"));
+        pthread_mutex_lock(&f->server.mutex);
         f->s3.failures[0].count = 0;
+        pthread_mutex_unlock(&f->server.mutex);
         assert_ok(nl_fs_create_if_absent(f->fs, NL_STR("s3://b/v1"), text_bytes("mine")));
         stop(f);
     }

@@ -36,6 +36,9 @@ test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIce
 crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
 	@scripts/crosswise.sh build/debug/nilas
 
+connect: build  ## nilas connect by PySpark and on the wire
+	@scripts/connect_test.sh build/debug/nilas
+
 lakehouse: build ## nilas up by boto3, PyIceberg and a browser
 	@scripts/lakehouse_test.sh build/debug/nilas
 

@@ -22,6 +22,7 @@ typedef struct nl_command_made {
 typedef struct nl_command_tree {
     nl_status (*make)(void *context, nl_session *session, nl_arena *arena, nl_command_made *made);
     void *context;
+    bool is_deferred; /* a query begins to work in the first nl_result_next, which may run beside the session's next statement */
 } nl_command_tree;
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
 /* A query, analyzed only: the result has its schema and no rows. */

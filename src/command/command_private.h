@@ -18,6 +18,7 @@ typedef struct nl_command {
     nl_plan_context context;
     nl_query query;
     nl_result *result;        /* being made */
+    bool is_deferred;         /* nl_command_tree's */
     struct nl_opened_table *opened; /* tables that the statement's names have led to so far: see resolver.c */
     uint32_t view_depth;
     const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */

@@ -185,6 +185,7 @@ static nl_status tree_result(nl_session *session, const nl_command_tree *tree, b
     nl_result *made = NULL;
     nl_command *command = NULL;
     NL_TRY(nl_result_new(session, &made, &command));
+    command->is_deferred = tree->is_deferred;
     nl_status status = run_tree(command, tree, is_run);
     if (status)
         nl_result_close(made);

@@ -14,6 +14,7 @@ struct nl_result {
     nl_result_kind kind;
     const nl_type *schema;
     nl_stream *stream; /* a query's; or NULL */
+    const nl_logical *deferred; /* a query's that is not open yet; or NULL */
     nl_rows *rows;     /* a command's; or NULL */
     nl_result_source source; /* next NULL: none   */
     bool is_finished;
@@ -47,6 +48,13 @@ nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done)
 {
     *is_done = true;
     if (result->is_finished) return NULL;
+    if (result->deferred) {
+        const nl_logical *plan = result->deferred;
+        result->deferred = NULL;
+        result->is_finished = true; /* unless it opens */
+        NL_TRY(nl_stream_open(&result->command->query, plan, &result->stream));
+        result->is_finished = false;
+    }
     if (result->stream) {
         NL_TRY(nl_stream_next(result->stream, batch, is_done));
         result->is_finished = *is_done;
@@ -105,9 +113,9 @@ nl_status nl_command_stream(nl_command *command, const nl_logical *plan)
     const nl_logical *optimized = NULL;
     command->result->schema = plan_row_type(command->arena, plan);
     NL_TRY(nl_command_optimize(command, plan, &optimized));
-    NL_TRY(nl_stream_open(&command->query, optimized, &command->result->stream));
     command->result->kind = NL_RESULT_QUERY;
-    return NULL;
+    command->result->deferred = command->is_deferred ? optimized : NULL;
+    return command->is_deferred ? NULL : nl_stream_open(&command->query, optimized, &command->result->stream);
 }
 
 nl_status nl_command_rows(nl_command *command, const nl_field *fields, uint32_t field_count, nl_rows **rows)

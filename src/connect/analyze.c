@@ -19,6 +19,24 @@ static nl_status relation_of(const Spark__Connect__Plan *plan, const Spark__Conn
     return NULL;
 }
 
+const nl_type *nl_connect_shown_type(nl_arena *arena, const nl_type *type)
+{
+    if (type->id == NL_TYPE_STRING) return type->string_kind == NL_STRING_PLAIN ? type : nl_type_string();
+    if (type->child_count == 0) return type;
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, type->child_count);
+    bool is_same = true;
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        fields[i] = type->children[i];
+        fields[i].type = nl_connect_shown_type(arena, fields[i].type);
+        is_same &= fields[i].type == type->children[i].type;
+    }
+    if (is_same) return type;
+    nl_type *made = NL_NEW(arena, nl_type);
+    *made = *type;
+    made->children = fields;
+    return made;
+}
+
 /* ---- schema ------------------------------------------------------------------------------------------------------- */
 
 static nl_status answer_schema(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
@@ -29,7 +47,7 @@ static nl_status answer_schema(nl_request *request, const Spark__Connect__Plan *
     spark__connect__analyze_plan_response__schema__init(made);
     NL_TRY(relation_of(plan, &relation));
     NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
-    nl_status status = nl_connect_type_to_proto(request->arena, nl_result_schema(result), &made->schema);
+    nl_status status = nl_connect_type_to_proto(request->arena, nl_connect_shown_type(request->arena, nl_result_schema(result)), &made->schema);
     nl_result_close(result);
     answer->schema = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SCHEMA;
@@ -62,7 +80,7 @@ static nl_status answer_tree(nl_request *request, const Spark__Connect__AnalyzeP
     spark__connect__analyze_plan_response__tree_string__init(made);
     NL_TRY(relation_of(wanted->plan, &relation));
     NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
-    nl_str tree = nl_type_tree(request->arena, nl_result_schema(result));
+    nl_str tree = nl_type_tree(request->arena, nl_connect_shown_type(request->arena, nl_result_schema(result)));
     nl_result_close(result);
     if (wanted->has_level && wanted->level > 0) tree = cut_tree(request->arena, tree, wanted->level);
     made->tree_string = NL_UNCONST(nl_str_c(request->arena, tree));

@@ -6,7 +6,7 @@
 #include "base/calendar.h"
 #include "column/arrow_ipc.h"
 
-#define BATCH_BYTES        (4u << 20) /* spark.connect.grpc.arrow.maxBatchSize */
+#define BATCH_BYTES        ((4u << 20) / 10 * 7) /* Spark's: seven tenths of spark.connect.grpc.arrow.maxBatchSize */
 #define BATCH_ROWS_DEFAULT 10000      /* spark.sql.execution.arrow.maxRecordsPerBatch */
 
 typedef Spark__Connect__ExecutePlanResponse execute_response;
@@ -26,7 +26,7 @@ static nl_status add_schema(nl_operation *operation, const nl_type *schema)
 {
     execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
     nl_arena *arena = nl_arena_new(operation->client->connect->memory);
-    nl_status status = nl_connect_type_to_proto(arena, schema, &response.schema);
+    nl_status status = nl_connect_type_to_proto(arena, nl_connect_shown_type(arena, schema), &response.schema);
     if (!status) status = nl_arena_check(arena);
     if (!status) status = nl_operation_add(operation, &response);
     nl_arena_free(arena);
@@ -100,6 +100,27 @@ static nl_status add_complete(nl_operation *operation)
 
 /* ---- rows of a query ---------------------------------------------------------------------------------------------- */
 
+/* What a column takes in Arrow: constants and dictionaries are written out. */
+static uint64_t wire_bytes(const nl_vector *vector)
+{
+    const uint64_t rows = vector->length;
+    const nl_vector *values = vector->encoding == NL_DICTIONARY ? &vector->dictionary->vector : vector;
+    if (vector->type->physical != NL_PHYS_STRING) {
+        uint64_t bytes = rows * nl_physical_size(vector->type->physical);
+        for (uint32_t i = 0; i < values->child_count; i++)
+            bytes += wire_bytes(&values->children[i]) * (vector->encoding == NL_CONSTANT ? NL_MAX(rows, 1) : 1);
+        return bytes;
+    }
+    nl_reader reader;
+    uint64_t bytes = rows * sizeof(int32_t);
+    nl_reader_init(&reader, vector);
+    const nl_string_view *views = reader.values;
+    if (vector->encoding == NL_CONSTANT) return bytes + rows * (rows > 0 && views ? views[0].length : 0);
+    for (uint32_t row = 0; row < rows; row++)
+        if (!nl_reader_is_null(&reader, row)) bytes += views[nl_reader_index(&reader, row)].length;
+    return bytes;
+}
+
 static nl_status keep_batch(nl_operation *operation, nl_batch *batch)
 {
     if (operation->batch_count == operation->batch_capacity) {
@@ -110,7 +131,7 @@ static nl_status keep_batch(nl_operation *operation, nl_batch *batch)
         operation->batch_capacity = capacity;
     }
     operation->pulled_rows += nl_batch_live_rows(batch);
-    operation->pulled_bytes += nl_batch_bytes(batch);
+    for (uint32_t i = 0; i < batch->column_count; i++) operation->pulled_bytes += wire_bytes(&batch->columns[i]);
     nl_batch_move(batch, &operation->batches[operation->batch_count++]);
     return NULL;
 }
@@ -124,10 +145,7 @@ static nl_status send_pulled(nl_operation *operation)
     const nl_batch **parts = calloc(count, sizeof *parts);
     nl_batch all = {0};
     nl_status status = parts ? NULL : NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", count * sizeof *parts), NL_P("receivedBytes", "0"));
-    for (uint32_t i = 0; i < count && !status; i++) {
-        status = nl_batch_compact(&operation->batches[i], memory);
-        parts[i] = &operation->batches[i];
-    }
+    for (uint32_t i = 0; i < count && !status; i++) parts[i] = &operation->batches[i];
     if (!status && count > 1) status = nl_batch_concat(parts, count, memory, &all);
     if (!status) status = add_batch(operation, schema, count > 1 ? &all : &operation->batches[0]);
     nl_batch_fini(&all);
@@ -149,7 +167,8 @@ static nl_status pump_rows(nl_operation *operation, bool *is_over)
         NL_TRY(nl_cancel_check(operation->cancel));
         NL_TRY(nl_result_next(operation->result, &batch, &is_done));
         if (!is_done && nl_batch_live_rows(&batch) > 0) {
-            nl_status status = keep_batch(operation, &batch);
+            nl_status status = nl_batch_compact(&batch, nl_session_memory(operation->client->session));
+            if (!status) status = keep_batch(operation, &batch);
             nl_batch_fini(&batch);
             NL_TRY(status);
         } else if (!is_done) {

@@ -10,8 +10,8 @@
 #include "base/calendar.h"
 #include "base/hash.h"
 
-#define UNSENT_BYTES_MAX (8u << 20)  /* then the pump waits */
-#define UNSENT_BYTES_LOW (4u << 20)  /* then it goes on     */
+#define UNSENT_BYTES_MAX (4u << 20)  /* then the pump waits */
+#define UNSENT_BYTES_LOW (1u << 20)  /* then it goes on     */
 #define KEPT_BYTES_MAX   (10u << 20) /* spark.connect.execute.reattachable.observerRetryBufferSize */
 
 nl_operation *nl_operation_retain(nl_operation *operation)
@@ -91,7 +91,7 @@ static void detach(nl_operation *operation)
 /* Gives the call what it has room for, and its end. The mutex is held. */
 static void feed(nl_operation *operation)
 {
-    size_t queued = 0;
+    size_t queued = operation->rpc ? nl_rpc_queued_bytes(operation->rpc) : 0;
     while (operation->rpc && operation->unsent && queued < 2u * NL_RPC_QUEUE_LOW) {
         nl_response *response = operation->unsent;
         queued = nl_rpc_send(operation->rpc, response->framed);

@@ -77,7 +77,7 @@ static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_co
 
 static nl_status run_made(making *m, nl_result **result)
 {
-    const nl_command_tree tree = {.make = make, .context = m};
+    const nl_command_tree tree = {.make = make, .context = m, .is_deferred = true};
     return nl_command_run_tree(m->host->session, &tree, result);
 }
 

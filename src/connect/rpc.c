@@ -115,6 +115,14 @@ size_t nl_rpc_send(nl_rpc *rpc, nl_buffer *framed)
     return bytes;
 }
 
+size_t nl_rpc_queued_bytes(nl_rpc *rpc)
+{
+    nl_mutex_lock(&rpc->mutex);
+    const size_t bytes = rpc->queued_bytes;
+    nl_mutex_unlock(&rpc->mutex);
+    return bytes;
+}
+
 static void *copy_of(const void *data, size_t length)
 {
     void *copy = malloc(length + 1);

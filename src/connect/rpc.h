@@ -53,6 +53,7 @@ void *nl_rpc_state(const nl_rpc *rpc); /* network thread only */
 /* Queues a message: a buffer with NL_RPC_PREFIX_BYTES of room before the message (nl_rpc_frame fills them in). The buffer
  * is retained until it is sent and may be sent by several calls. Returns the bytes that wait now. */
 size_t nl_rpc_send(nl_rpc *rpc, nl_buffer *framed);
+size_t nl_rpc_queued_bytes(nl_rpc *rpc); /* that wait now */
 /* Ends the call after what is queued. The first one counts. Copies. */
 void nl_rpc_finish(nl_rpc *rpc, const nl_rpc_status *status);
 

@@ -143,6 +143,9 @@ void nl_request_fail(nl_request *request, nl_error *error);
 NL_MUST_USE nl_status nl_answer_analyze(nl_request *request, ProtobufCMessage **answer);
 NL_MUST_USE nl_status nl_answer_config(nl_request *request, ProtobufCMessage **answer);
 
+/* A relation's schema as clients are told it: CHAR and VARCHAR are strings there, as in Spark. (analyze.c) */
+const nl_type *nl_connect_shown_type(nl_arena *arena, const nl_type *type);
+
 /* ---- operations (operation.c, execute.c) -------------------------------------------------------------------------- */
 
 typedef struct nl_response {

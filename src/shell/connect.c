@@ -1,6 +1,7 @@
 /* shell/connect.c - the command line of `nilas connect`, and the wait for a signal. */
 #include "shell/connect.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -152,8 +153,19 @@ static nl_status run(nl_arena *arena, int argument_count, char **arguments)
     return NULL;
 }
 
+/* Many threads serve many sessions: a few heaps are enough, and what a large result needed goes back to the system. */
+static void keep_memory_small(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_ARENA_MAX, 4);
+    (void)mallopt(M_MMAP_THRESHOLD, 8 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 32 << 20);
+#endif
+}
+
 int nl_connect_main(int argument_count, char **arguments)
 {
+    keep_memory_small();
     nl_arena *arena = nl_arena_new(NULL);
     nl_status status = run(arena, argument_count, arguments);
     const int exit_status = !status ? EXIT_SUCCESS : nl_error_condition(status) == NL_COND_NILAS_ILLEGAL_ARGUMENT ? NL_EXIT_WRONG_USAGE : EXIT_FAILURE;

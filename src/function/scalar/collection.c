@@ -138,10 +138,8 @@ static nl_status array_access_row(nl_list_call *call)
         return nl_column_builder_row(call->builder, nl_list_child(&call->args[0], 0), list.offset + (uint32_t)place);
     if (!raises || how == ACCESS_GET || how == ACCESS_TRY) return nl_column_builder_null(call->builder);
     if (how == ACCESS_SUBSCRIPT)
-        return NL_RAISE(INVALID_ARRAY_INDEX, NL_P_INT("indexValue", index), NL_P_INT("arraySize", list.length),
-                        NL_P("ansiConfig", "\"spark.sql.ansi.enabled\""));
-    return NL_RAISE(INVALID_ARRAY_INDEX_IN_ELEMENT_AT, NL_P_INT("indexValue", index), NL_P_INT("arraySize", list.length),
-                    NL_P("ansiConfig", "\"spark.sql.ansi.enabled\""));
+        return NL_RAISE(INVALID_ARRAY_INDEX, NL_P_INT("indexValue", index), NL_P_INT("arraySize", list.length));
+    return NL_RAISE(INVALID_ARRAY_INDEX_IN_ELEMENT_AT, NL_P_INT("indexValue", index), NL_P_INT("arraySize", list.length));
 }
 NL_LIST_KERNEL(array_access_kernel, array_access_row)
 

@@ -217,8 +217,7 @@ static nl_status elt_kernel(NL_KERNEL_PARAMETERS)
         int32_t place = nl_reader_i32(&places, row);
         bool is_inside = place >= 1 && (uint32_t)place < function->argument_count;
         if (!is_inside && eval->confs->is_ansi)
-            return NL_RAISE(INVALID_ARRAY_INDEX, NL_P_INT("indexValue", place), NL_P_INT("arraySize", function->argument_count - 1),
-                            NL_P("ansiConfig", "\"spark.sql.ansi.enabled\""));
+            return NL_RAISE(INVALID_ARRAY_INDEX, NL_P_INT("indexValue", place), NL_P_INT("arraySize", function->argument_count - 1));
         if (!is_inside || nl_vector_is_null(&args[place], row)) {
             NL_TRY(nl_output_null(&output, row));
             continue;

@@ -1,0 +1,190 @@
+"""What a PySpark program sees, case by case: each takes a session and gives something that JSON can hold.
+
+record.py runs them against real Spark and writes expected.json; session_test.py runs them against nilas.
+"""
+import contextlib
+import io
+import uuid
+
+from pyspark.errors import PySparkException
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def plain(value):
+    """Rows, dates, decimals … as text that tells their type."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (list, tuple)) and not hasattr(value, "asDict"):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "asDict"):
+        return {"row": [[name, plain(item)] for name, item in zip(value.__fields__, value)]}
+    return f"{type(value).__name__} {value!r}"
+
+
+def failure(action):
+    """What a program catches."""
+    try:
+        return {"no error": plain(action())}
+    except PySparkException as error:
+        contexts = [[str(context.contextType()), context.startIndex(), context.stopIndex(), context.fragment(), context.summary()]
+                    for context in error.getQueryContext() or []]
+        # The tree of the plan after analysis errors and the JVM's stack are Spark's own.
+        text = str(error).split("\n\nJVM stacktrace:")[0].split(";\n")[0].rstrip("; \n")
+        return {"class": type(error).__name__, "condition": error.getCondition(), "state": error.getSqlState(),
+                "parameters": error.getMessageParameters() or {}, "contexts": contexts, "text": text}
+
+
+def shown(frame, *arguments, **named):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        frame.show(*arguments, **named)
+    return out.getvalue()
+
+
+def query(name, text):
+    CASES["rows_of_" + name] = lambda spark: plain(spark.sql(text).collect())
+    CASES["arrow_of_" + name] = lambda spark: str(spark.sql(text).toArrow().schema)
+    CASES["schema_of_" + name] = lambda spark: spark.sql(text).schema.json()
+
+
+query("numbers", "SELECT true b, 1Y t, 2S s, 3 i, 4L l, 1.5F f, 2.5D d, 1.25 dec, CAST(12345678901234567890.5 AS DECIMAL(30,5)) wide")
+query("texts", "SELECT 'x' s, X'00FF' bin, CAST('ab' AS CHAR(3)) c, 'ä€😀' u, '' e")
+query("times", "SELECT DATE'2026-11-30' d, TIMESTAMP'2026-11-30 12:30:45.123456' t, TIMESTAMP_NTZ'2026-11-30 12:30:45' n, INTERVAL '1 02:03:04' DAY TO SECOND dt")
+query("nested", "SELECT array(1, 2, NULL) a, map('k', 1) m, named_struct('x', 1, 'y', array('z')) s, array(named_struct('q', DATE'2020-01-01')) n")
+query("nulls", "SELECT NULL v, CAST(NULL AS INT) i, CAST(NULL AS STRING) s, CAST(NULL AS ARRAY<INT>) a")
+query("nothing", "SELECT id, CAST(id AS STRING) AS s FROM range(10) WHERE id > 100")
+query("unnamed", "SELECT 1, count(1), max(id), CAST(1 AS STRING) FROM range(3)")
+
+
+def error(name, text):
+    CASES["error_of_" + name] = lambda spark: failure(lambda: spark.sql(text).collect())
+
+
+error("division", "SELECT 1/0")
+error("cast_to_int", "SELECT CAST('abc' AS INT)")
+error("cast_to_date", "SELECT CAST('abc' AS DATE)")
+error("cast_to_boolean", "SELECT CAST('abc' AS BOOLEAN)")
+error("cast_overflow", "SELECT CAST(1000 AS TINYINT)")
+error("overflow", "SELECT 2147483647 + 1")
+error("index", "SELECT array(1, 2)[5]")
+error("element", "SELECT element_at(array(1), 0)")
+error("raised", "SELECT raise_error('boom')")
+error("column", "SELECT nosuch")
+error("table", "SELECT * FROM nosuch")
+error("function", "SELECT nosuchf(1)")
+error("arguments", "SELECT repeat('a')")
+error("syntax", "SELEC 1")
+error("syntax_later", "SELECT 1\nFROM\n  WHERE x")
+error("subquery", "SELECT (SELECT * FROM VALUES 1, 2)")
+error("decimal", "SELECT CAST(123.456 AS DECIMAL(4,2))")
+error("parsing", "SELECT to_timestamp('2020-13-01', 'yyyy-MM-dd')")
+error("charset", "SELECT encode('a', 'nosuch')")
+error("limit", "SELECT 1 LIMIT -1")
+error("setting", "SET spark.sql.shuffle.partitions=abc")
+error("static", "SET spark.sql.warehouse.dir=x")
+
+
+@case
+def version(spark):
+    return spark.version
+
+
+@case
+def pandas_types(spark):
+    frame = spark.sql("SELECT id, id * 1.5D AS d, CAST(id AS STRING) AS s, id % 2 = 0 AS b FROM range(5)").toPandas()
+    return [[name, str(kind)] for name, kind in frame.dtypes.items()] + frame.values.tolist()
+
+
+@case
+def pandas_of_nothing(spark):
+    frame = spark.sql("SELECT 1 AS a, 'x' AS b WHERE false").toPandas()
+    return [list(frame.columns), len(frame)]
+
+
+@case
+def several_batches(spark):
+    table = spark.sql("SELECT id, CAST(id AS STRING) s FROM range(30000)").toArrow()
+    return [table.num_rows, table.column("id").to_pylist() == list(range(30000)), table.column("s")[29999].as_py()]
+
+
+@case
+def rows_one_by_one(spark):
+    return sum(row.id for row in spark.sql("SELECT id FROM range(25000)").toLocalIterator())
+
+
+@case
+def time_zone(spark):
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    rows = plain(spark.sql("SELECT TIMESTAMP'2026-11-30 12:00:00' t, CAST(TIMESTAMP'2026-11-30 12:00:00' AS STRING) s").select("s").collect())
+    spark.conf.unset("spark.sql.session.timeZone")
+    return rows
+
+
+@case
+def statement_runs_once(spark):
+    spark.sql("DECLARE OR REPLACE VARIABLE calls INT DEFAULT 0")
+    frame = spark.sql("SET VAR calls = calls + 1")
+    frame.collect()
+    frame.collect()
+    return plain(spark.sql("SELECT calls").collect())
+
+
+@case
+def settings(spark):
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    spark.conf.set("my.own.key", "value")
+    found = [spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("my.own.key"), spark.conf.get("nosuch.key", "other"),
+             spark.conf.get("nosuch.key", None), spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.timestampType"),
+             spark.conf.isModifiable("spark.sql.shuffle.partitions"), spark.conf.isModifiable("nosuch.key"),
+             spark.conf.isModifiable("spark.sql.warehouse.dir")]
+    spark.conf.unset("spark.sql.shuffle.partitions")
+    spark.conf.unset("my.own.key")
+    return found + [spark.conf.get("spark.sql.shuffle.partitions"), failure(lambda: spark.conf.get("my.own.key"))]
+
+
+@case
+def settings_of_the_client(spark):
+    keys = ["spark.sql.session.localRelationCacheThreshold", "spark.sql.execution.pandas.convertToArrowArraySafely",
+            "spark.sql.execution.pandas.inferPandasDictAsMap", "spark.sql.pyspark.inferNestedDictAsStruct.enabled",
+            "spark.sql.pyspark.legacy.inferArrayTypeFromFirstElement.enabled", "spark.sql.pyspark.legacy.inferMapTypeFromFirstPair.enabled",
+            "spark.sql.execution.arrow.useLargeVarTypes", "spark.sql.execution.arrow.pyspark.selfDestruct.enabled",
+            "spark.sql.execution.pandas.structHandlingMode", "spark.sql.repl.eagerEval.enabled", "spark.sql.repl.eagerEval.maxNumRows",
+            "spark.sql.repl.eagerEval.truncate", "spark.sql.execution.pythonUDF.arrow.enabled", "spark.sql.pyspark.jvmStacktrace.enabled",
+            "spark.sql.execution.arrow.maxRecordsPerBatch"]
+    return [spark.conf.get(key) for key in keys]
+
+
+@case
+def setting_with_a_bad_value(spark):
+    return failure(lambda: spark.conf.set("spark.sql.shuffle.partitions", "abc"))
+
+
+@case
+def setting_that_is_static(spark):
+    return failure(lambda: spark.conf.set("spark.sql.warehouse.dir", "x"))
+
+
+@case
+def schemas_of_text(spark):
+    from pyspark.sql.types import StructType
+    return [StructType.fromDDL("a INT, b ARRAY<STRING>, c STRUCT<x: DECIMAL(10,2), y: MAP<STRING, DATE>>, d STRING COMMENT 'why'").json(),
+            failure(lambda: StructType.fromDDL("a INT b"))]
+
+
+@case
+def nothing_to_interrupt(spark):
+    return [spark.interruptAll(), spark.interruptTag("nosuch"), spark.interruptOperation(str(uuid.UUID(int=7)))]
+
+
+@case
+def trees(spark):
+    frame = spark.sql("SELECT 1 a, array(named_struct('x', 'y')) b, map('k', 1.5) c")
+    return [frame._tree_string() if hasattr(frame, "_tree_string") else None, frame.columns, [list(pair) for pair in frame.dtypes]]

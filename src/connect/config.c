@@ -57,12 +57,23 @@ static nl_status not_found(nl_arena *arena, nl_str key)
     return NL_RAISE(SQL_CONF_NOT_FOUND, NL_P_STR("sqlConf", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(key))));
 }
 
+/* A builder's option for a program's own server: a start value until something has run; later ones that are static are
+ * passed over, as getOrCreate does with a session that is there. */
+static nl_status set_for_builder(nl_request *request, nl_str key, nl_str value)
+{
+    const nl_conf_row *row = nl_conf_find(key);
+    if (!request->client->has_run) return nl_session_set_initial(request->session, key, value);
+    return row && row->is_static ? NULL : nl_session_set(request->session, key, value);
+}
+
 /* With `silent` a setting that cannot be changed is only told of: builders send all they were given. */
 static nl_status set_pairs(nl_request *request, const Spark__Connect__ConfigRequest__Set *set, config_response *answer)
 {
     answer->warnings = NL_NEW_ARRAY(request->arena, char *, set->n_pairs + 1);
     for (size_t i = 0; i < set->n_pairs; i++) {
-        nl_status status = nl_session_set(request->session, nl_message_text(set->pairs[i]->key), nl_message_text(set->pairs[i]->value));
+        const nl_str key = nl_message_text(set->pairs[i]->key), value = nl_message_text(set->pairs[i]->value);
+        const bool is_builder = set->has_silent && set->silent && request->client->connect->options.is_private;
+        nl_status status = is_builder ? set_for_builder(request, key, value) : nl_session_set(request->session, key, value);
         if (status && !(set->has_silent && set->silent)) return status;
         if (status) answer->warnings[answer->n_warnings++] = NL_UNCONST(nl_str_c(request->arena, nl_str_from(nl_error_message(status))));
         nl_error_free(status);

@@ -297,6 +297,7 @@ static nl_status start(nl_operation *operation, bool *is_open)
     const Spark__Connect__Plan *plan = operation->request->plan;
     NL_TRY(nl_cancel_check(operation->cancel));
     NL_TRY(nl_client_session(operation->client, &session));
+    operation->client->has_run = true;
     nl_session_begin_with(session, operation->cancel);
     operation->time_zone = nl_arena_str(operation->arena, nl_session_get(session, NL_STR("spark.sql.session.timeZone")));
     const nl_str rows_max = nl_session_get(session, NL_STR("spark.sql.execution.arrow.maxRecordsPerBatch"));

@@ -13,7 +13,7 @@
 
 #define SERVICE "/spark.connect.SparkConnectService/"
 
-struct nl_remote {
+struct nl_remote_session {
     nl_session *session; /* borrowed */
     nl_arena *arena;
     nl_http_channel *channel;
@@ -25,7 +25,7 @@ struct nl_remote {
 
 /* Rows on their way. */
 typedef struct remote_rows {
-    nl_remote *remote;
+    nl_remote_session *remote;
     nl_rpc_client_call *call; /* NULL: everything is in `reader` */
     char operation_id[NL_UUID_TEXT_LENGTH];
     nl_ipc_reader *reader;    /* of the batch that came last; or NULL */
@@ -46,7 +46,7 @@ static char *copy_text(nl_arena *arena, nl_str text)
     return NL_UNCONST(nl_arena_str(arena, text).data);
 }
 
-static nl_status read_parameters(nl_remote *self, nl_str url, nl_str rest, nl_list *headers, bool *is_secure, nl_str *user_id)
+static nl_status read_parameters(nl_remote_session *self, nl_str url, nl_str rest, nl_list *headers, bool *is_secure, nl_str *user_id)
 {
     nl_str part;
     while (rest.length && nl_str_next_part(&rest, ';', &part)) {
@@ -77,7 +77,7 @@ static nl_status read_parameters(nl_remote *self, nl_str url, nl_str rest, nl_li
     return NULL;
 }
 
-static nl_status read_url(nl_remote *self, nl_str url)
+static nl_status read_url(nl_remote_session *self, nl_str url)
 {
     if (!nl_str_starts(url, NL_STR("sc://"))) return wrong_url(url, "it must begin with sc://");
     nl_str host = nl_str_slice(url, 5, url.length), parameters = {0};
@@ -137,7 +137,7 @@ static char *error_id(nl_arena *arena, nl_str details)
 }
 
 /* One request, one answer. */
-static nl_status ask(nl_remote *self, const char *method, const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer)
+static nl_status ask(nl_remote_session *self, const char *method, const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer)
 {
     nl_rpc_client_call *call;
     *answer = NULL;
@@ -156,7 +156,7 @@ static nl_status ask(nl_remote *self, const char *method, const ProtobufCMessage
 }
 
 /* The message that travels with a refusal is cut; the whole one is asked for. Takes and returns the failure. */
-static nl_status explain(nl_remote *self, const nl_rpc_client_call *call, nl_status failure)
+static nl_status explain(nl_remote_session *self, const nl_rpc_client_call *call, nl_status failure)
 {
     nl_arena *arena = nl_arena_new(NULL);
     Spark__Connect__FetchErrorDetailsRequest request = SPARK__CONNECT__FETCH_ERROR_DETAILS_REQUEST__INIT;
@@ -181,7 +181,7 @@ static nl_status explain(nl_remote *self, const nl_rpc_client_call *call, nl_sta
 }
 
 /* Ctrl-C: what runs there ends too. */
-static void interrupt(nl_remote *self, char *operation_id)
+static void interrupt(nl_remote_session *self, char *operation_id)
 {
     Spark__Connect__InterruptRequest request = SPARK__CONNECT__INTERRUPT_REQUEST__INIT;
     request.session_id = self->session_id;
@@ -202,7 +202,7 @@ static void interrupt(nl_remote *self, char *operation_id)
 
 /* ---- confs */
 
-static nl_status set_confs(nl_remote *self, const nl_property *confs, uint32_t count)
+static nl_status set_confs(nl_remote_session *self, const nl_property *confs, uint32_t count)
 {
     if (count == 0) return NULL;
     nl_arena *arena = nl_arena_new(NULL);
@@ -235,7 +235,7 @@ static nl_status set_confs(nl_remote *self, const nl_property *confs, uint32_t c
 }
 
 /* What decides how rows are printed here follows what holds there. */
-static nl_status fetch_confs(nl_remote *self)
+static nl_status fetch_confs(nl_remote_session *self)
 {
     static const char *const keys[] = {"spark.sql.session.timeZone", "spark.sql.cli.print.header"};
     Spark__Connect__ConfigRequest request = SPARK__CONNECT__CONFIG_REQUEST__INIT;
@@ -331,7 +331,7 @@ static void close_rows(void *context)
     nl_arena_free(rows->arena);
 }
 
-static remote_rows *new_rows(nl_remote *self)
+static remote_rows *new_rows(nl_remote_session *self)
 {
     nl_arena *arena = nl_arena_new(NULL);
     remote_rows *rows = NL_NEW(arena, remote_rows);
@@ -344,7 +344,7 @@ static remote_rows *new_rows(nl_remote *self)
 
 static nl_status start_execution(remote_rows *rows, Spark__Connect__Plan *plan)
 {
-    nl_remote *self = rows->remote;
+    nl_remote_session *self = rows->remote;
     Spark__Connect__ExecutePlanRequest request = SPARK__CONNECT__EXECUTE_PLAN_REQUEST__INIT;
     request.session_id = self->session_id;
     request.user_context = &self->user;
@@ -363,7 +363,7 @@ static nl_status finish_rows(remote_rows *rows, nl_result **result)
 }
 
 /* Runs what came back for a query: `answer` (taken) holds the relation. */
-static nl_status run_relation(nl_remote *self, Spark__Connect__ExecutePlanResponse *answer, nl_result **result)
+static nl_status run_relation(nl_remote_session *self, Spark__Connect__ExecutePlanResponse *answer, nl_result **result)
 {
     Spark__Connect__Relation *relation = answer->sql_command_result->relation;
     remote_rows *rows = new_rows(self);
@@ -384,7 +384,7 @@ static nl_status run_relation(nl_remote *self, Spark__Connect__ExecutePlanRespon
     return status;
 }
 
-nl_status nl_remote_run(nl_remote *remote, nl_str statement, nl_result **result)
+nl_status nl_remote_run(nl_remote_session *remote, nl_str statement, nl_result **result)
 {
     remote_rows *rows = new_rows(remote);
     Spark__Connect__Plan plan = SPARK__CONNECT__PLAN__INIT;
@@ -429,11 +429,11 @@ nl_status nl_remote_run(nl_remote *remote, nl_str statement, nl_result **result)
 
 /* ---- the session */
 
-nl_status nl_remote_open(nl_session *session, nl_str url, const nl_property *confs, uint32_t conf_count, nl_remote **remote)
+nl_status nl_remote_open(nl_session *session, nl_str url, const nl_property *confs, uint32_t conf_count, nl_remote_session **remote)
 {
     nl_arena *arena = nl_arena_new(NULL);
-    nl_remote *self = NL_NEW(arena, nl_remote);
-    *self = (nl_remote){.session = session, .arena = arena, .user_agent = NL_UNCONST("nilas/" NILAS_VERSION)};
+    nl_remote_session *self = NL_NEW(arena, nl_remote_session);
+    *self = (nl_remote_session){.session = session, .arena = arena, .user_agent = NL_UNCONST("nilas/" NILAS_VERSION)};
     uint8_t id[16];
     self->session_id = NL_NEW_ARRAY(arena, char, NL_UUID_TEXT_LENGTH);
     nl_uuid_new(id);
@@ -452,7 +452,7 @@ nl_status nl_remote_open(nl_session *session, nl_str url, const nl_property *con
     return NULL;
 }
 
-void nl_remote_close(nl_remote *remote)
+void nl_remote_close(nl_remote_session *remote)
 {
     if (!remote) return;
     Spark__Connect__ReleaseSessionRequest request = SPARK__CONNECT__RELEASE_SESSION_REQUEST__INIT;

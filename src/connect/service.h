@@ -11,6 +11,7 @@ typedef struct nl_connect_options {
     nl_str tls_certificate, tls_key;
     const nl_property *confs; /* of every session; borrowed as long as the service */
     uint32_t conf_count;
+    bool is_private; /* of one program (nilas submit): its builder's static confs count, and are never warned of */
     int64_t idle_seconds;     /* after which a session that does nothing is ended; 0: an hour */
     int64_t detached_seconds; /* after which an operation nobody listens to is ended; 0: five minutes */
 } nl_connect_options;

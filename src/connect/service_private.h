@@ -85,6 +85,7 @@ struct nl_client {
     nl_session *session;       /* owned; the lane's; NULL until its first task */
     nl_remote *remotes;        /* the lane's */
     nl_persisted *persisted;   /* the lane's */
+    bool has_run;              /* the lane's: a plan was executed */
     atomic_int_fast64_t used_micros; /* of the wall clock */
     nl_mutex mutex;
     /* guarded by mutex */

@@ -238,6 +238,12 @@ nl_status nl_session_set(nl_session *session, nl_str key, nl_str value)
     return nl_session_put_conf(session, key, value);
 }
 
+nl_status nl_session_set_initial(nl_session *session, nl_str key, nl_str value)
+{
+    const nl_conf_row *row = nl_conf_find(key);
+    return row && row->is_static ? nl_session_put_conf(session, key, value) : nl_session_set(session, key, value);
+}
+
 nl_status nl_session_unset(nl_session *session, nl_str key)
 {
     nl_session_forget_files(session, key);

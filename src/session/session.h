@@ -27,6 +27,9 @@ void nl_session_free(nl_session *session);
 /* Confs. Known ones are rows of session/confs.def with type, default and one line of documentation; others are kept as
  * given, as Spark does. Values are checked: INVALID_CONF_VALUE.*, CANNOT_MODIFY_CONFIG for static ones. */
 NL_MUST_USE nl_status nl_session_set(nl_session *session, nl_str key, nl_str value);
+/* A start value that comes later, before any statement: from the builder of the program that the session belongs to. Static
+ * ones count, too. */
+NL_MUST_USE nl_status nl_session_set_initial(nl_session *session, nl_str key, nl_str value);
 NL_MUST_USE nl_status nl_session_unset(nl_session *session, nl_str key);
 /* The value in force; data NULL: unknown and unset. Borrowed until the next set. */
 nl_str nl_session_get(const nl_session *session, nl_str key);

@@ -111,7 +111,7 @@ static nl_str remote_url(const nl_spark_flags *flags)
 }
 
 /* The confs of the flags, and variables, which the server replaces in statements as it does its own. */
-static nl_status open_remote(nl_arena *arena, nl_session *session, const nl_spark_flags *flags, nl_str url, nl_remote **remote)
+static nl_status open_remote(nl_arena *arena, nl_session *session, const nl_spark_flags *flags, nl_str url, nl_remote_session **remote)
 {
     const nl_list *lists[] = {&flags->confs, &flags->variables};
     nl_property *confs = NL_NEW_ARRAY(arena, nl_property, flags->confs.count + flags->variables.count + 1);
@@ -128,7 +128,7 @@ static int run_sql(int argument_count, char **arguments)
     nl_spark_flags flags = {0};
     int exit_status = EXIT_SUCCESS;
     nl_session *session = NULL;
-    nl_remote *remote = NULL;
+    nl_remote_session *remote = NULL;
     nl_status status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count, arguments, &flags);
     if (status) {
         nl_shell_print_error(status);

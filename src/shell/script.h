@@ -5,7 +5,7 @@
 
 typedef struct nl_shell { /* one run of `nilas sql` */
     nl_session *session;
-    struct nl_remote *remote; /* statements run there (--remote); or NULL   */
+    struct nl_remote_session *remote; /* statements run there (--remote); or NULL   */
     const nl_spark_flags *flags;
     bool is_terminal;    /* results go to a terminal                            */
     bool is_interactive; /* a person types: errors do not end the shell         */

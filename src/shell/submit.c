@@ -82,7 +82,7 @@ static nl_status run_with_server(nl_arena *arena, nl_spark_flags *flags, nl_pyth
     }
     nl_property *confs = NL_NEW_ARRAY(arena, nl_property, flags->confs.count + 1);
     for (uint32_t i = 0; i < flags->confs.count; i++) confs[i] = *(const nl_property *)flags->confs.items[i];
-    const nl_connect_options options = {.token = nl_str_from(token), .confs = confs, .conf_count = flags->confs.count};
+    const nl_connect_options options = {.token = nl_str_from(token), .confs = confs, .conf_count = flags->confs.count, .is_private = true};
     nl_connect *server = NULL;
     NL_TRY(nl_connect_start(&options, &server));
     run->remote = nl_arena_f(arena, "sc://localhost:%u/;token=%s", (unsigned)nl_connect_port(server), token);

@@ -115,6 +115,7 @@ static void prepare(nl_command *command)
     command->query.spill_directory = nl_arena_str(command->arena, nl_session_local_directory(session));
     const int64_t batch_rows = nl_session_get_int(session, "nilas.debug.batchRows");
     command->query.batch_rows = batch_rows > 0 && batch_rows < NL_BATCH_ROWS ? (uint32_t)batch_rows : NL_BATCH_ROWS;
+    command->query.shuffle_partitions = nl_session_get_int(session, "spark.sql.shuffle.partitions");
     command->query.force_spill = nl_session_get_bool(session, "nilas.debug.spill");
 }
 

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-#define SMALL_ROWS  16384u /* groups of one worker: output as one piece */
+#include "function/spark_hash.h"
+
+#define SMALL_ROWS  16384u /* groups of all workers: output as one piece, in Spark's order */
+#define SHUFFLE_PARTITIONS 200 /* Spark's default */
 #define LEVEL_MAX   12u    /* partitioning again and again by 4 bits of the hash ends here */
 #define MERGE_ROWS_MIN 1024u /* a table of fewer rows is not worth splitting further, unless its states are large */
 
@@ -102,6 +105,8 @@ typedef struct output_worker {
     uint32_t rows_at_once;    /* in a batch of the output */
     nl_heap *heap;            /* of all stores */
     uint8_t **rows;           /* batch_rows entries */
+    uint8_t **ordered;        /* rows of the whole output; NULL: as they lie in the stores */
+    uint32_t ordered_count, ordered_at;
 } output_worker;
 
 typedef struct aggregate_source {
@@ -337,6 +342,21 @@ static nl_status merge_next_task(aggregate_source *source, output_worker *own, n
     return status;
 }
 
+/* All groups of all workers at once. */
+static nl_status output_whole(aggregate_source *source, output_worker *own, nl_agg_worker *worker)
+{
+    const nl_aggregate *aggregate = source->aggregate;
+    uint32_t count = 0;
+    for (uint32_t part = 0; part < NL_GROUP_PARTS; part++) {
+        if (source->needs_merge) NL_TRY(adopt_part(source, worker, own, part));
+        for (uint32_t w = 0; w < source->base.exec->worker_count; w++)
+            if (aggregate->workers[w].table.parts[part].row_count) own->stores[count++] = &aggregate->workers[w].table.parts[part];
+    }
+    for (uint32_t part = 0; part < NL_GROUP_PARTS; part++)
+        if (own->merged.parts[part].row_count) own->stores[count++] = &own->merged.parts[part];
+    return begin_output(source, own, own->stores, count);
+}
+
 /* Finds the next piece to output. */
 static nl_status next_piece(aggregate_source *source, output_worker *own, nl_agg_worker *worker, bool *is_done)
 {
@@ -347,16 +367,14 @@ static nl_status next_piece(aggregate_source *source, output_worker *own, nl_agg
     own->morsel = part;
     *is_done = part >= (source->is_whole ? 1 : NL_GROUP_PARTS);
     if (*is_done) return NULL;
+    if (source->is_whole) return output_whole(source, own, worker);
     if (source->needs_merge) return merge_part(source, own, worker, part);
-    const nl_row_store *parts = aggregate->workers[source->sole_worker].table.parts;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < NL_GROUP_PARTS; i++)
-        if (source->is_whole || i == part) own->stores[count++] = &parts[i];
-    return begin_output(source, own, own->stores, count);
+    own->stores[0] = &aggregate->workers[source->sole_worker].table.parts[part];
+    return begin_output(source, own, own->stores, 1);
 }
 
-/* The next living rows of the piece. */
-static uint32_t take_rows(output_worker *own, uint32_t wanted)
+/* The next living rows of the piece, in the order of the stores. */
+static uint32_t take_stored(output_worker *own, uint32_t wanted)
 {
     uint32_t count = 0;
     while (count < wanted && own->store < own->store_count) {
@@ -388,6 +406,79 @@ static nl_status grouping_column(const aggregate_source *source, uint8_t *const 
     for (uint32_t i = 0; i < count; i++)
         ids[i] = source->grouping_ids[*(const int32_t *)(const void *)(rows[i] + offset)];
     return NULL;
+}
+
+/* ---- Spark's order ---- */
+
+typedef struct place {
+    uint32_t partition, hash;
+    uint8_t *row;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *left = a, *right = b;
+    if (left->partition != right->partition) return left->partition < right->partition ? -1 : 1;
+    return left->hash == right->hash ? 0 : left->hash < right->hash ? -1 : 1;
+}
+
+/* Where Spark would shuffle these groups to. */
+static nl_status find_partitions(const aggregate_source *source, output_worker *own, place *places, uint32_t count)
+{
+    const nl_aggregate *aggregate = source->aggregate;
+    const uint32_t column_count = aggregate->key_count + aggregate->has_sets;
+    nl_vector *keys = calloc(column_count, sizeof(*keys));
+    uint32_t *hashes = malloc(sizeof(*hashes) * count);
+    nl_status status = keys && hashes ? NULL : nl_out_of_memory(sizeof(*keys) * column_count);
+    for (uint32_t i = 0; !status && i < count; i++) {
+        own->rows[i] = places[i].row;
+        hashes[i] = 42;
+    }
+    if (!status) status = nl_rows_gather(&aggregate->layout, 0, aggregate->key_count, own->rows, count, own->heap, aggregate->exec->query->memory, keys);
+    if (!status && aggregate->has_sets) status = grouping_column(source, own->rows, count, &keys[aggregate->key_count]);
+    if (!status) nl_spark_hash_rows(keys, column_count, count, hashes);
+    const int64_t partitions = aggregate->exec->query->shuffle_partitions > 0 ? aggregate->exec->query->shuffle_partitions : SHUFFLE_PARTITIONS;
+    for (uint32_t i = 0; !status && i < count; i++) {
+        const int64_t remainder = (int32_t)hashes[i] % partitions;
+        places[i].partition = (uint32_t)(remainder < 0 ? remainder + partitions : remainder);
+        places[i].hash = hashes[i];
+    }
+    for (uint32_t i = 0; keys && i < column_count; i++) nl_vector_fini(&keys[i]);
+    free(keys);
+    free(hashes);
+    return status;
+}
+
+/* Small results come in the order in which Spark gives them: by shuffle partition. Queries without ORDER BY promise no
+ * order, but people compare what they see, and what documents print. */
+static nl_status order_rows(const aggregate_source *source, output_worker *own)
+{
+    const uint32_t step = nl_exec_batch_rows(source->base.exec);
+    uint64_t row_count = 0;
+    for (uint32_t i = 0; i < own->store_count; i++) row_count += own->stores[i]->row_count;
+    place *places = malloc(sizeof(*places) * NL_MAX(row_count, 1));
+    own->ordered = malloc(sizeof(*own->ordered) * NL_MAX(row_count, 1));
+    nl_status status = places && own->ordered ? NULL : nl_out_of_memory(sizeof(*places) * row_count);
+    own->ordered_count = 0;
+    own->ordered_at = 0;
+    for (uint32_t count; !status && (count = take_stored(own, step)) > 0; own->ordered_count += count) {
+        for (uint32_t i = 0; i < count; i++) places[own->ordered_count + i].row = own->rows[i];
+        status = find_partitions(source, own, places + own->ordered_count, count);
+    }
+    if (!status) qsort(places, own->ordered_count, sizeof(*places), compare_places);
+    for (uint32_t i = 0; !status && i < own->ordered_count; i++) own->ordered[i] = places[i].row;
+    free(places);
+    return status;
+}
+
+/* The next living rows of the piece. */
+static uint32_t take_rows(output_worker *own, uint32_t wanted)
+{
+    if (!own->ordered) return take_stored(own, wanted);
+    const uint32_t count = NL_MIN(wanted, own->ordered_count - own->ordered_at);
+    memcpy(own->rows, own->ordered + own->ordered_at, sizeof(*own->rows) * count);
+    own->ordered_at += count;
+    return count;
 }
 
 static nl_status finish_rows(aggregate_source *source, nl_agg_worker *worker, uint8_t *const *rows, uint32_t count, nl_heap *heap, nl_batch *batch)
@@ -459,7 +550,7 @@ static nl_status source_start(nl_source *self)
         source->needs_merge = source->needs_merge || worker->has_spilled || worker->has_duplicates;
     }
     source->needs_merge = source->needs_merge || with_rows > 1;
-    source->is_whole = !source->needs_merge && row_count <= SMALL_ROWS;
+    source->is_whole = !has_spilled && row_count <= SMALL_ROWS;
     self->is_serial = source->is_whole;
     return has_spilled && !self->exec->query->force_spill ? spill_rest(aggregate) : NULL; /* a test merges both kinds */
 }
@@ -469,7 +560,7 @@ static nl_status prepare_worker(aggregate_source *source, output_worker *own)
     if (own->rows) return NULL;
     nl_exec *exec = source->base.exec;
     own->rows = malloc(sizeof(uint8_t *) * nl_exec_batch_rows(exec));
-    own->stores = malloc(sizeof(nl_row_store *) * (exec->worker_count + NL_GROUP_PARTS));
+    own->stores = malloc(sizeof(nl_row_store *) * (exec->worker_count + 1) * NL_GROUP_PARTS);
     if (!own->rows || !own->stores) return nl_out_of_memory(sizeof(uint8_t *) * nl_exec_batch_rows(exec));
     nl_group_table_init(&own->merged, exec, &source->aggregate->layout, source->aggregate->table_keys);
     return NULL;
@@ -494,6 +585,7 @@ static nl_status source_next(nl_source *self, nl_worker *worker, nl_batch *batch
         own->is_active = false;
         NL_TRY(next_piece(source, own, agg_worker, is_done));
         if (*is_done) return NULL;
+        if (source->is_whole) NL_TRY(order_rows(source, own));
     }
 }
 
@@ -512,6 +604,7 @@ static void source_free(nl_source *self)
             task = next;
         }
         free(own->rows);
+        free(own->ordered);
         free(own->stores);
     }
 }

@@ -68,6 +68,24 @@ static void test_without_keys_there_is_always_one_row(void **state)
     expect_rows(aggregate(none, keys, 1, calls, 2), true, "");
 }
 
+/* As Spark 4.0.1 prints SELECT id % 12, count(*) FROM range(1000) GROUP BY 1: by shuffle partition, pmod(hash(key), 200). */
+static void test_few_groups_come_in_the_order_of_sparks_shuffle(void **state)
+{
+    (void)state;
+    const nl_logical *numbers = range(0, 1000, 1);
+    const nl_expr *exprs[] = {call("%", column_of(numbers, 0), integer(12))};
+    const nl_logical *rows = project(numbers, exprs, 1);
+    const nl_expr *keys[] = {column_of(rows, 0)}, *calls[] = {aggregate_call("count", column_of(rows, 0))};
+    const nl_logical *plan = aggregate(rows, keys, 1, calls, 1);
+    for (size_t i = 0; i < NL_COUNT(run_modes); i++) {
+        if (run_modes[i].force_spill) continue; /* what was on disk comes as it comes */
+        char *text = NULL;
+        expect_success(run_in_mode(plan, "", &run_modes[i], &text));
+        assert_string_equal(text, "0|84\n7|83\n6|83\n9|83\n5|83\n1|84\n10|83\n3|84\n8|83\n11|83\n2|84\n4|83\n");
+        free(text);
+    }
+}
+
 static const char *const cells[] = {"a", "1", "b", "2", "a", "1", "NULL", "3", "a long key of many bytes", "4", "b", "2",
                                     "NULL", "NULL", "a long key of many bytes", "5", "", "6", "a", "7"};
 
@@ -213,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_groups_are_counted_and_summed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_groups_than_a_local_table_holds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_groups_come_in_the_order_of_sparks_shuffle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_keys_there_is_always_one_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_null_and_text_keys_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_distinct_drops_repeated_rows, set_up, tear_down),

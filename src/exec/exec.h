@@ -19,6 +19,7 @@ typedef struct nl_query {
     struct nl_metrics *metrics;   /* per-operator counters for EXPLAIN ANALYZE; or NULL   */
     nl_progress *progress;        /* the session's; or NULL                               */
     uint32_t batch_rows;          /* NL_BATCH_ROWS unless a test forces another           */
+    int64_t shuffle_partitions;   /* spark.sql.shuffle.partitions: in which order small results of GROUP BY come; 0: the default */
     bool force_spill;             /* a test: every growing operator spills as soon as it can */
 } nl_query;
 

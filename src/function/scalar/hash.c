@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "function/groups.h"
 #include "function/scalar/hash.h"
+#include "function/spark_hash.h"
 
 /* A decimal of more than 18 digits as the bytes of Java's BigInteger: big-endian, as few as keep the sign. */
 static uint32_t big_integer_bytes(nl_int128 value, uint8_t bytes[16])
@@ -103,6 +104,16 @@ uint64_t nl_row_xxhash64(const nl_vector *vector, uint32_t row, uint64_t seed)
 {
     static const hasher xx = {.is_xx = true};
     return mix_row(&xx, vector, row, seed);
+}
+
+void nl_spark_hash_rows(const nl_vector *columns, uint32_t column_count, uint32_t row_count, uint32_t *hashes)
+{
+    static const hasher murmur = {0};
+    for (uint32_t row = 0; row < row_count; row++) {
+        uint64_t hash = hashes[row];
+        for (uint32_t i = 0; i < column_count; i++) hash = mix_row(&murmur, &columns[i], row, hash);
+        hashes[row] = (uint32_t)hash;
+    }
 }
 
 static nl_status hash_kernel(NL_KERNEL_PARAMETERS)

@@ -379,6 +379,10 @@ static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t 
         held = nl_command_find_function(command, full, full_count);
     }
     if (!held) return NULL;
+    if (held->python) {
+        found->python = nl_python_function_copy(arena, held->python);
+        return NULL;
+    }
     nl_ast_statement *statement = NULL;
     found->text = nl_arena_str(arena, held->text);
     NL_TRY_NOTE(nl_sql_parse(arena, found->text, NULL, &statement), "parsing function " NL_STR_FMT, NL_STR_ARG(held->name));

@@ -43,6 +43,11 @@ NL_MUST_USE nl_status nl_translate_function(nl_translator *t, nl_str name, nl_as
 NL_MUST_USE nl_status nl_translate_call(nl_translator *t, nl_str name, Spark__Connect__Expression *const *arguments, size_t count, nl_ast_arguments *args);
 /* "a.`b c`.d" as DataFrames read it: whatever is not a dot or a back-quote is part of a name. */
 NL_MUST_USE nl_status nl_translate_name(nl_translator *t, nl_str text, nl_ast_name *name);
+/* translate_python.c */
+NL_MUST_USE nl_status nl_translate_python(nl_arena *arena, const Spark__Connect__CommonInlineUserDefinedFunction *message, const struct nl_python_function **function);
+NL_MUST_USE nl_status nl_translate_python_call(nl_translator *t, const Spark__Connect__CommonInlineUserDefinedFunction *message, nl_ast_expr **expr);
+NL_MUST_USE nl_status nl_translate_python_step(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_dataframe *dataframe);
+NL_MUST_USE nl_status nl_connect_register_python(nl_connect_host *host, const Spark__Connect__CommonInlineUserDefinedFunction *message);
 /* translate_literal.c */
 NL_MUST_USE nl_status nl_translate_value(nl_translator *t, const Spark__Connect__Expression__Literal *message, nl_value *value);
 nl_ast_expr *nl_value_expr(nl_arena *arena, const nl_value *value);

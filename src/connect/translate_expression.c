@@ -364,7 +364,7 @@ static nl_status any(nl_translator *t, const Spark__Connect__Expression *message
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_CALL_FUNCTION: return call_function(t, message->call_function, expr);
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_SUBQUERY_EXPRESSION: return subquery(t, message->subquery_expression, expr);
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_COMMON_INLINE_USER_DEFINED_FUNCTION:
-        return nl_connect_unsupported("a function written in Python or Java");
+        return nl_translate_python_call(t, message->common_inline_user_defined_function, expr);
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_TYPED_AGGREGATE_EXPRESSION: return nl_connect_unsupported("an aggregate written in Scala");
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_NAMED_ARGUMENT_EXPRESSION:
     case SPARK__CONNECT__EXPRESSION__EXPR_TYPE_MERGE_ACTION:

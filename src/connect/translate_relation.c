@@ -438,6 +438,9 @@ static bool input_of(const Spark__Connect__Relation *relation, const Spark__Conn
         INPUT(FREQ_ITEMS, freq_items, input)
         INPUT(SAMPLE_BY, sample_by, input)
         INPUT(WITH_WATERMARK, with_watermark, input)
+        INPUT(MAP_PARTITIONS, map_partitions, input)
+        INPUT(GROUP_MAP, group_map, input)
+        INPUT(CO_GROUP_MAP, co_group_map, input)
     default: return false;
     }
 #undef INPUT
@@ -482,6 +485,9 @@ static nl_status statistics_step(step *s, const Spark__Connect__Relation *relati
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_REPLACE: return replace(s, relation->replace);
     case SPARK__CONNECT__RELATION__REL_TYPE_COLLECT_METRICS: return observe(s, relation->collect_metrics);
+    case SPARK__CONNECT__RELATION__REL_TYPE_MAP_PARTITIONS:
+    case SPARK__CONNECT__RELATION__REL_TYPE_GROUP_MAP:
+    case SPARK__CONNECT__RELATION__REL_TYPE_CO_GROUP_MAP: return nl_translate_python_step(s->t, relation, operated(s, NL_AST_DATAFRAME_MAP_PYTHON));
     default: return nl_connect_unsupported("this relation");
     }
 }
@@ -603,9 +609,6 @@ static nl_status leaf(nl_translator *t, const Spark__Connect__Relation *relation
     case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION: return cached_local(t, relation->cached_local_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_REMOTE_RELATION: return cached_remote(t, relation->cached_remote_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_UNRESOLVED_TABLE_VALUED_FUNCTION: return table_function(t, relation->unresolved_table_valued_function, term);
-    case SPARK__CONNECT__RELATION__REL_TYPE_MAP_PARTITIONS:
-    case SPARK__CONNECT__RELATION__REL_TYPE_GROUP_MAP:
-    case SPARK__CONNECT__RELATION__REL_TYPE_CO_GROUP_MAP:
     case SPARK__CONNECT__RELATION__REL_TYPE_APPLY_IN_PANDAS_WITH_STATE:
     case SPARK__CONNECT__RELATION__REL_TYPE_COMMON_INLINE_USER_DEFINED_TABLE_FUNCTION: return nl_connect_unsupported("functions written in Python");
     case SPARK__CONNECT__RELATION__REL_TYPE_AS_OF_JOIN: return nl_connect_unsupported("as-of joins");

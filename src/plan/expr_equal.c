@@ -71,6 +71,17 @@ static bool lambda_types_equal(const nl_expr *a, const nl_expr *b)
     return true;
 }
 
+/* Each mention of a function has a copy of its own. */
+static bool python_equal(const nl_expr *a, const nl_expr *b)
+{
+    const nl_python_function *f = a->python->function, *g = b->python->function;
+    if (!f->is_deterministic || !g->is_deterministic || f->eval != g->eval || !nl_type_equal(f->type, g->type)) return false;
+    if (!nl_str_equal(f->name, g->name) || !nl_str_equal(f->command, g->command) || !a->python->names != !b->python->names) return false;
+    for (uint32_t i = 0; a->python->names && i < a->child_count; i++)
+        if (!nl_str_equal(a->python->names[i], b->python->names[i])) return false;
+    return true;
+}
+
 static bool node_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
     switch (a->kind) {
@@ -92,7 +103,7 @@ static bool node_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
         return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(by, a->filter, b->filter) &&
                windows_equal(by, a->window, b->window);
     case NL_EXPR_PYTHON:
-        return a->python->function == b->python->function && a->python->function->is_deterministic && a->python->names == b->python->names;
+        return python_equal(a, b);
     case NL_EXPR_SUBQUERY:
         return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
     case NL_EXPR_LAMBDA:

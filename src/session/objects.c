@@ -1,4 +1,5 @@
 /* session/objects.c - temporary views, session variables and functions: small arrays of entries with an arena each. */
+#include "function/python.h"
 #include "session/session_private.h"
 
 #include <stdlib.h>
@@ -164,6 +165,7 @@ nl_status nl_session_put_function(nl_session *session, const nl_session_function
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, function->namespace_count + 1);
     for (uint32_t i = 0; i < function->namespace_count; i++) parts[i] = nl_arena_str(arena, function->namespace_parts[i]);
     entry.function.namespace_parts = parts;
+    if (function->python) entry.function.python = nl_python_function_copy(arena, function->python);
     if (at == UINT32_MAX) {
         nl_function_entry *functions = realloc(session->functions, (session->function_count + 1) * sizeof(*functions));
         if (!functions) {

@@ -139,6 +139,7 @@ nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_sessi
 void nl_session_free(nl_session *session)
 {
     if (!session) return;
+    if (session->python) session->python->free(session->python);
     while (session->view_count > 0)
         nl_session_drop_view(session, session->views[0].view.name, session->views[0].view.is_global);
     while (session->variable_count > 0)
@@ -159,6 +160,17 @@ void nl_session_free(nl_session *session)
     nl_arena_free(session->namespace_arena);
     nl_arena_free(session->arena);
     free(session);
+}
+
+nl_session_attachment *nl_session_python(const nl_session *session)
+{
+    return session->python;
+}
+
+void nl_session_set_python(nl_session *session, nl_session_attachment *attachment)
+{
+    NL_ASSERT(!session->python);
+    session->python = attachment;
 }
 
 bool nl_session_has_catalog(const nl_session *session, nl_str name)

@@ -119,6 +119,7 @@ typedef struct nl_session_function {
     nl_str catalog; /* in force when it was made */
     const nl_str *namespace_parts;
     uint32_t namespace_count;
+    const struct nl_python_function *python; /* or it is one in Python (function/python.h), temporary; text is empty */
 } nl_session_function;
 /* Copies everything; takes the place of one that is there. */
 NL_MUST_USE nl_status nl_session_put_function(nl_session *session, const nl_session_function *function);
@@ -132,6 +133,14 @@ typedef struct nl_progress {
     atomic_uint_fast64_t rows, rows_total, bytes, files, files_total;
 } nl_progress;
 nl_progress *nl_session_progress(nl_session *session); /* lives as long as the session; nl_session_begin sets it to zero */
+
+/* What a later folder keeps with the session: exec its Python workers. Ended before everything else of the session. */
+typedef struct nl_session_attachment nl_session_attachment;
+struct nl_session_attachment {
+    void (*free)(nl_session_attachment *self);
+};
+nl_session_attachment *nl_session_python(const nl_session *session); /* NULL: none yet */
+void nl_session_set_python(nl_session *session, nl_session_attachment *attachment); /* taken; once */
 
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);

@@ -59,6 +59,7 @@ struct nl_session {
     uint32_t view_count;
     nl_variable_entry *variables;
     uint32_t variable_count;
+    nl_session_attachment *python;
     nl_function_entry *functions;
     uint32_t function_count;
 };

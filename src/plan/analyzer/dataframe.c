@@ -247,7 +247,7 @@ static nl_status apply(nl_dataframe_step *step, const nl_logical **plan)
     case NL_AST_DATAFRAME_OBSERVE: *plan = step->input; return NULL;
     case NL_AST_DATAFRAME_MAP_PYTHON:
     case NL_AST_DATAFRAME_GROUP_PYTHON:
-    case NL_AST_DATAFRAME_COGROUP_PYTHON:
+    case NL_AST_DATAFRAME_COGROUP_PYTHON: return nl_dataframe_python(step, plan);
     case NL_AST_DATAFRAME_PARSE:
     case NL_AST_DATAFRAME_AS_OF: break;
     }

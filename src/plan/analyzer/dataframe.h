@@ -44,6 +44,9 @@ NL_MUST_USE nl_status nl_dataframe_freq_items(nl_dataframe_step *step, const nl_
 NL_MUST_USE nl_status nl_dataframe_sample_by(nl_dataframe_step *step, const nl_logical **plan);
 NL_MUST_USE nl_status nl_dataframe_transpose(nl_dataframe_step *step, const nl_logical **plan);
 
+/* dataframe_python.c */
+NL_MUST_USE nl_status nl_dataframe_python(nl_dataframe_step *step, const nl_logical **plan);
+
 /* pivot.c, unpivot.c */
 NL_MUST_USE nl_status nl_dataframe_pivot(nl_dataframe_step *step, const nl_logical **plan);
 NL_MUST_USE nl_status nl_dataframe_unpivot(nl_dataframe_step *step, const nl_logical **plan);

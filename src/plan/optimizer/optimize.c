@@ -16,6 +16,7 @@ const nl_rule nl_rules[] = {
     {"merge projections", nl_rule_merge_projects, false},
     {"use metadata", nl_rule_use_metadata, false},
     {"push limits", nl_rule_push_limits, false},
+    {"extract python functions", nl_rule_extract_python, true},
     {"choose build sides", nl_rule_choose_build_sides, false},
 };
 const uint32_t nl_rule_count = NL_COUNT(nl_rules);

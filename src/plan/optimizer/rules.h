@@ -35,6 +35,7 @@ NL_MUST_USE nl_status nl_rule_merge_projects(nl_plan_context *context, const nl_
 NL_MUST_USE nl_status nl_rule_push_limits(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_use_metadata(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_remove_empty(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_rule_extract_python(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_choose_build_sides(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 
 /* ---- sets of column ids (idset.c) ---- */

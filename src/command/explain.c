@@ -31,6 +31,11 @@ static nl_status explain_query(nl_command *command, const nl_ast_explain *explai
     NL_TRY(nl_analyze_query(&command->context, query, &analyzed));
     NL_TRY(nl_command_optimize(command, analyzed, &optimized));
     if (explain->mode == NL_AST_EXPLAIN_EXTENDED || explain->mode == NL_AST_EXPLAIN_LOGICAL) {
+        if (command->text.length == 0) { /* a DataFrame: nobody has written its query */
+            nl_append_c(out, "== Parsed Logical Plan ==\n");
+            nl_logical_append_text(analyzed, out);
+            nl_append_char(out, '\n');
+        }
         nl_append_c(out, "== Analyzed Logical Plan ==\n");
         append_columns(command->arena, out, analyzed);
         nl_logical_append_text(analyzed, out);

@@ -237,7 +237,7 @@ static nl_status answer_ddl(nl_request *request, const Spark__Connect__AnalyzePl
     const nl_type *type = NULL;
     ANSWER(request, made, DDLParse);
     spark__connect__analyze_plan_response__ddlparse__init(made);
-    NL_TRY(nl_sql_parse_schema(request->arena, nl_message_text(wanted->ddl_string), &type));
+    NL_TRY(nl_connect_parse_ddl(request->arena, nl_message_text(wanted->ddl_string), &type));
     NL_TRY(nl_connect_type_to_proto(request->arena, type, &made->parsed));
     answer->ddl_parse = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_DDL_PARSE;

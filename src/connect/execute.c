@@ -88,6 +88,32 @@ static nl_status add_metrics(nl_operation *operation)
     return nl_operation_add(operation, &response);
 }
 
+/* The metrics of observe(), each in a message. */
+static nl_status add_observed(nl_operation *operation, const Spark__Connect__Relation *relation)
+{
+    const nl_connect_observation *list = NULL;
+    uint32_t count = 0;
+    NL_TRY(nl_connect_observe(&operation->client->host, relation, operation->arena, &list, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+        Spark__Connect__ExecutePlanResponse__ObservedMetrics observed = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__OBSERVED_METRICS__INIT, *one[] = {&observed};
+        observed.name = NL_UNCONST(nl_str_c(operation->arena, list[i].name));
+        observed.has_plan_id = true;
+        observed.plan_id = list[i].plan_id;
+        observed.n_keys = observed.n_values = list[i].count;
+        observed.keys = NL_NEW_ARRAY(operation->arena, char *, list[i].count + 1);
+        observed.values = NL_NEW_ARRAY(operation->arena, Spark__Connect__Expression__Literal *, list[i].count + 1);
+        for (uint32_t k = 0; k < list[i].count; k++) {
+            observed.keys[k] = NL_UNCONST(nl_str_c(operation->arena, list[i].keys[k]));
+            NL_TRY(nl_connect_value_to_proto(operation->arena, &list[i].values[k], &observed.values[k]));
+        }
+        response.n_observed_metrics = 1;
+        response.observed_metrics = one;
+        NL_TRY(nl_operation_add(operation, &response));
+    }
+    return NULL;
+}
+
 static nl_status add_complete(nl_operation *operation)
 {
     execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
@@ -306,6 +332,7 @@ static nl_status start(nl_operation *operation, bool *is_open)
     if (!plan || plan->op_type_case != SPARK__CONNECT__PLAN__OP_TYPE_ROOT) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The plan has neither a relation nor a command.");
     NL_TRY(nl_connect_run(&operation->client->host, plan->root, &operation->result));
     NL_TRY(add_schema(operation, nl_result_schema(operation->result)));
+    NL_TRY(add_observed(operation, plan->root));
     *is_open = true;
     return NULL;
 }

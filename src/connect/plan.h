@@ -7,9 +7,10 @@
 #pragma once
 
 #include "command/command.h"
+#include "column/value.h"
 #include "connect/proto/base.pb-c.h"
 
-/* What a translation asks of the server's session. */
+/* What a translation asks of the server's session. A host lives as long as its session: temporary views keep it. */
 typedef struct nl_connect_host nl_connect_host;
 struct nl_connect_host {
     nl_session *session; /* borrowed */
@@ -19,8 +20,6 @@ struct nl_connect_host {
     nl_status (*find_remote)(nl_connect_host *self, nl_str id, const Spark__Connect__Relation **relation);
     nl_status (*put_remote)(nl_connect_host *self, const Spark__Connect__Relation *relation, nl_arena *arena, nl_str *id);
     bool (*drop_remote)(nl_connect_host *self, nl_str id);
-    /* Rows of observe(): called when the plan has run; values: one per name. NULL: nobody listens. */
-    nl_status (*observed)(nl_connect_host *self, nl_str name, int64_t plan_id, const nl_str *keys, const nl_value *values, uint32_t count);
 };
 
 /* Runs the relation: rows are pulled from *result (owned). show_string, html_string and catalog relations too; an SQL relation
@@ -32,6 +31,19 @@ NL_MUST_USE nl_status nl_connect_analyze(nl_connect_host *host, const Spark__Con
 NL_MUST_USE nl_status nl_connect_explain(nl_connect_host *host, const Spark__Connect__Relation *relation, int mode, nl_arena *arena, nl_str *text);
 /* URIs of the files that the relation reads; in the arena. */
 NL_MUST_USE nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_str **files, uint32_t *count);
+
+/* The metrics of observe() in the relation, computed now; in the arena. */
+typedef struct nl_connect_observation {
+    nl_str name;
+    int64_t plan_id;
+    const nl_str *keys;
+    const nl_value *values;
+    uint32_t count;
+} nl_connect_observation;
+NL_MUST_USE nl_status nl_connect_observe(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_connect_observation **list,
+                                         uint32_t *count);
+/* A value of a simple type as a literal message, wholly in the arena. Others become their text. */
+NL_MUST_USE nl_status nl_connect_value_to_proto(nl_arena *arena, const nl_value *value, Spark__Connect__Expression__Literal **message);
 
 /* What a command has done. */
 typedef struct nl_connect_answer {
@@ -49,6 +61,8 @@ typedef struct nl_connect_answer {
 /* Runs a command. Python functions, streaming queries and ML name themselves: UNSUPPORTED_FEATURE. */
 NL_MUST_USE nl_status nl_connect_command(nl_connect_host *host, const Spark__Connect__Command *command, nl_arena *arena, nl_connect_answer *answer);
 
+/* What DataType.fromDDL takes: "a INT, b STRING", "a: int", "array<int>". */
+NL_MUST_USE nl_status nl_connect_parse_ddl(nl_arena *arena, nl_str text, const nl_type **type);
 /* Types on the wire, both ways. Fields carry their comment and metadata as JSON. The message lies in the arena, made of
  * it wholly: it is never freed by protobuf-c. (type_proto.c) */
 NL_MUST_USE nl_status nl_connect_type_to_proto(nl_arena *arena, const nl_type *type, Spark__Connect__DataType **message);

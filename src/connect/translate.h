@@ -34,6 +34,8 @@ nl_status nl_connect_unsupported(const char *what);
 /* Any relation but those that only stand at the top (show_string, catalog …). */
 NL_MUST_USE nl_status nl_translate_relation(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_term **term);
 NL_MUST_USE nl_status nl_translate_query(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_query **query);
+/* The relation that a step stands over (a join's left side); false: it is a leaf. */
+bool nl_translate_input(const Spark__Connect__Relation *relation, const Spark__Connect__Relation **input);
 /* translate_expression.c */
 NL_MUST_USE nl_status nl_translate_expr(nl_translator *t, const Spark__Connect__Expression *message, nl_ast_expr **expr);
 NL_MUST_USE nl_status nl_translate_exprs(nl_translator *t, Spark__Connect__Expression *const *messages, size_t count, nl_ast_exprs *exprs);
@@ -67,5 +69,3 @@ static inline nl_ast_ident nl_ident_of(nl_str text)
 }
 nl_ast_term *nl_relation_term(nl_arena *arena, nl_ast_relation *relation);
 nl_str nl_copy_text(nl_arena *arena, const char *text); /* NULL: empty */
-/* Spark's JSON form of a type. */
-NL_MUST_USE nl_status nl_connect_type_from_json(nl_arena *arena, nl_str text, const nl_type **type);

@@ -183,3 +183,65 @@ nl_status nl_translate_value(nl_translator *t, const Spark__Connect__Expression_
     t->depth--;
     return status;
 }
+
+/* ---- to the client ---- */
+
+static ProtobufCBinaryData bytes_of(nl_arena *arena, nl_str text)
+{
+    const nl_str copy = nl_arena_str(arena, text);
+    return (ProtobufCBinaryData){copy.length, NL_UNCONST(copy.data)};
+}
+
+static nl_str text_of(nl_arena *arena, const nl_value *value)
+{
+    nl_builder out;
+    nl_builder_init(&out, SIZE_MAX);
+    const nl_text_options options = {.style = NL_TEXT_CAST};
+    nl_value_append_text(value, &options, &out);
+    const nl_str text = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
+}
+
+#define SET(NAME, member, content)                                                                \
+    made->literal_type_case = SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_##NAME;             \
+    made->member = content;                                                                        \
+    return NULL
+
+static nl_status decimal_to_proto(nl_arena *arena, const nl_value *value, Spark__Connect__Expression__Literal *made)
+{
+    Spark__Connect__Expression__Literal__Decimal *decimal = NL_NEW(arena, Spark__Connect__Expression__Literal__Decimal);
+    spark__connect__expression__literal__decimal__init(decimal);
+    decimal->value = NL_UNCONST(nl_str_c(arena, text_of(arena, value)));
+    decimal->has_precision = decimal->has_scale = true;
+    decimal->precision = value->type->precision;
+    decimal->scale = value->type->scale;
+    SET(DECIMAL, decimal, decimal);
+}
+
+nl_status nl_connect_value_to_proto(nl_arena *arena, const nl_value *value, Spark__Connect__Expression__Literal **message)
+{
+    Spark__Connect__Expression__Literal *made = NL_NEW(arena, Spark__Connect__Expression__Literal);
+    spark__connect__expression__literal__init(made);
+    *message = made;
+    if (value->is_null) {
+        made->literal_type_case = SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_NULL;
+        return nl_connect_type_to_proto(arena, value->type, &made->null);
+    }
+    switch ((int)value->type->id) {
+    case NL_TYPE_BOOLEAN: SET(BOOLEAN, boolean, value->boolean);
+    case NL_TYPE_TINYINT: SET(BYTE, byte, (int32_t)value->integer);
+    case NL_TYPE_SMALLINT: SET(SHORT, short_, (int32_t)value->integer);
+    case NL_TYPE_INT: SET(INTEGER, integer, (int32_t)value->integer);
+    case NL_TYPE_BIGINT: SET(LONG, long_, value->integer);
+    case NL_TYPE_FLOAT: SET(FLOAT, float_, (float)value->real);
+    case NL_TYPE_DOUBLE: SET(DOUBLE, double_, value->real);
+    case NL_TYPE_DATE: SET(DATE, date, (int32_t)value->integer);
+    case NL_TYPE_TIMESTAMP: SET(TIMESTAMP, timestamp, value->integer);
+    case NL_TYPE_TIMESTAMP_NTZ: SET(TIMESTAMP_NTZ, timestamp_ntz, value->integer);
+    case NL_TYPE_BINARY: SET(BINARY, binary, bytes_of(arena, value->text));
+    case NL_TYPE_STRING: SET(STRING, string, bytes_of(arena, value->text));
+    case NL_TYPE_DECIMAL: return decimal_to_proto(arena, value, made);
+    default: SET(STRING, string, bytes_of(arena, text_of(arena, value)));
+    }
+}

@@ -394,8 +394,7 @@ static nl_status deduplicate(step *s, const Spark__Connect__Deduplicate *message
 
 /* ---- which step it is ---- */
 
-/* The relation that a step stands over; NULL: it is a leaf. */
-static bool input_of(const Spark__Connect__Relation *relation, const Spark__Connect__Relation **input)
+bool nl_translate_input(const Spark__Connect__Relation *relation, const Spark__Connect__Relation **input)
 {
 #define INPUT(NAME, member, field)                       \
     case SPARK__CONNECT__RELATION__REL_TYPE_##NAME:      \
@@ -641,7 +640,7 @@ static nl_status chain(nl_translator *t, const Spark__Connect__Relation *relatio
 {
     nl_list steps = {0};
     const Spark__Connect__Relation *input = NULL;
-    for (; input_of(relation, &input); relation = input) {
+    for (; nl_translate_input(relation, &input); relation = input) {
         if (steps.count >= NL_CONNECT_CHAIN_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
         nl_list_add(t->arena, &steps, NL_UNCONST(relation));
         if (!input) return nl_connect_invalid("Expected Relation to be set, but is empty.");

@@ -109,9 +109,9 @@ static nl_status local_schema(nl_translator *t, const char *text, const nl_type 
     const nl_type *type = NULL;
     if (copy.length == 0) return NULL;
     if (copy.data[0] == '{' || copy.data[0] == '"')
-        NL_TRY(nl_connect_type_from_json(t->arena, copy, &type));
+        NL_TRY(nl_sql_parse_json_type(t->arena, copy, &type));
     else
-        NL_TRY(nl_sql_parse_schema(t->arena, copy, &type));
+        NL_TRY(nl_connect_parse_ddl(t->arena, copy, &type));
     if (type->id != NL_TYPE_STRUCT) {
         const nl_field field = {.name = NL_STR("value"), .type = type, .is_nullable = true};
         type = nl_type_struct(t->arena, &field, 1);

@@ -38,5 +38,8 @@ NL_MUST_USE nl_status nl_ast_fields_to_type(nl_arena *arena, const nl_ast_fields
 /* StructType.fromDDL: a column list ("a INT, b STRING") or a type ("STRUCT<a: INT>", "INT"). */
 NL_MUST_USE nl_status nl_sql_parse_schema(nl_arena *arena, nl_str text, const nl_type **type);
 
+/* {"type":"struct","fields":[…]} or "integer": Spark's JSON form of a type; fields keep their metadata. */
+NL_MUST_USE nl_status nl_sql_parse_json_type(nl_arena *arena, nl_str text, const nl_type **type);
+
 /* Attaches a node's place as the context of a parse or an analysis error. Returns its argument; NULL stays NULL. */
 NL_MUST_USE nl_status nl_sql_at(nl_status status, nl_str text, nl_ast_range range, bool is_parse_error);

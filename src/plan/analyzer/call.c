@@ -202,6 +202,13 @@ static nl_status take_null_treatment(call *c)
         const char *name, *shown;
     } names[] = {{"first", "first"}, {"last", "last"}, {"any_value", "any_value"}, {"first_value", "first"}, {"last_value", "last"}};
     c->ignore_nulls = c->ast->call.nulls == NL_AST_NULLS_IGNORE;
+    if (c->arg_count == 3 && nl_str_is_nocase(c->name, "nth_value")) { /* as PySpark calls it */
+        const nl_expr *flag = c->args[2];
+        if (flag->kind != NL_EXPR_LITERAL || flag->type->id != NL_TYPE_BOOLEAN || flag->value.is_null)
+            return NL_RAISE(_LEGACY_ERROR_TEMP_1210, NL_P("funcName", "nth_value"));
+        c->ignore_nulls = flag->value.boolean || c->ignore_nulls;
+        c->arg_count = 2;
+    }
     for (size_t i = 0; c->arg_count == 2 && i < NL_COUNT(names); i++) {
         if (!nl_str_is_nocase(c->name, names[i].name)) continue;
         const nl_expr *flag = c->args[1];

@@ -18,6 +18,7 @@ static nl_status parse_schema(nl_scope *scope, nl_str text, const nl_type **type
 {
     nl_arena *arena = nl_scope_arena(scope);
     nl_ast_type *written = NULL;
+    if (text.length && (text.data[0] == '{' || text.data[0] == '"')) return nl_sql_parse_json_type(arena, text, type); /* as PySpark writes a schema */
     nl_status status = nl_sql_parse_type(arena, text, NULL, &written);
     if (!status) status = nl_ast_type_to_type(arena, written, type);
     if (!status) return NULL;

@@ -78,16 +78,20 @@ static bool is_cell(const unpivoting *u, nl_column_id id)
     return false;
 }
 
-static const nl_logical *numbers(unpivoting *u)
+/* Every row of the input with each of the numbers 0 … n - 1 behind it, in that order. */
+static nl_status with_numbers(unpivoting *u, const nl_logical **plan, const nl_expr **number)
 {
-    nl_logical *range = nl_logical_new(u->arena, NL_PLAN_RANGE, NULL, 0);
-    nl_column *column = NL_NEW(u->arena, nl_column);
-    *column = (nl_column){.id = nl_plan_new_id(u->env->context), .name = NL_STR("n"), .type = nl_type_bigint()};
-    range->columns = column;
-    range->column_count = 1;
-    range->range.stop = u->row_count;
-    range->range.step = 1;
-    return range;
+    nl_value *items = NL_NEW_ARRAY(u->arena, nl_value, u->row_count + 1);
+    for (uint32_t r = 0; r < u->row_count; r++) items[r] = nl_value_int(nl_type_bigint(), r);
+    nl_value list = {.type = nl_type_array(u->arena, nl_type_bigint(), false)};
+    list.list.items = items;
+    list.list.count = u->row_count;
+    const nl_expr *argument = nl_expr_literal(u->arena, &list);
+    nl_select_generator *generator = NL_NEW(u->arena, nl_select_generator);
+    NL_TRY(nl_make_generator(&u->scope, NL_STR("explode"), &argument, 1, generator));
+    *plan = nl_generator_plan(u->arena, generator, u->input);
+    *number = nl_column_ref(u->arena, &generator->columns[0]);
+    return NULL;
 }
 
 /* CASE n WHEN 0 THEN choices[0] WHEN 1 … END */
@@ -119,9 +123,9 @@ static nl_status add_chosen(unpivoting *u, nl_items *items, nl_str name, const n
 /* items: the columns that stay. */
 static nl_status unpivot_beside(unpivoting *u, nl_items *items, const nl_logical **plan)
 {
-    const nl_logical *rows = numbers(u);
-    const nl_logical *joined = nl_logical_join(u->arena, NL_JOIN_CROSS, u->input, rows, NULL);
-    const nl_expr *number = nl_column_ref(u->arena, &rows->columns[0]);
+    const nl_logical *joined = NULL;
+    const nl_expr *number = NULL;
+    NL_TRY(with_numbers(u, &joined, &number));
     const nl_expr **choices = NL_NEW_ARRAY(u->arena, const nl_expr *, u->row_count + 1);
     for (uint32_t r = 0; r < u->row_count; r++) {
         const nl_value name = nl_value_string(u->names[r]);

@@ -1,6 +1,7 @@
 /* command/alter_table.c - ALTER TABLE: properties, location, name, branches and tags; the larger parts have files of
  * their own. */
 #include "command/alter_table.h"
+#include "command/plain_tables.h"
 
 #include "base/number.h"
 #include "command/views.h"
@@ -294,6 +295,9 @@ nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statem
         return nl_alter_view_table(command, self.ast);
     }
     NL_TRY(refused);
+    const nl_plain_table *plain;
+    NL_TRY(nl_plain_find_name(command, &self.ast->name, &plain));
+    if (plain) return nl_plain_alter(command, plain, self.ast);
     NL_TRY(nl_command_load_table(command, &self.ast->name, &self.name, &self.table));
     nl_status status = run_action(&self);
     nl_iceberg_table_release(self.table);

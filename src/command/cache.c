@@ -1,6 +1,7 @@
 /* command/cache.c - CACHE, UNCACHE, CLEAR CACHE and REFRESH TABLE. Nothing is kept between statements but footers and
  * manifests, which know when they are stale: these statements check their names and give CACHE … AS its view. */
 #include "command/command_private.h"
+#include "command/plain_tables.h"
 
 static nl_status check_relation(nl_command *command, const nl_ast_name *name)
 {
@@ -53,9 +54,23 @@ nl_status nl_run_refresh(nl_command *command, const nl_ast_statement *statement)
     return refresh->kind == NL_AST_REFRESH_FUNCTION ? check_function(command, &refresh->name) : NULL;
 }
 
+/* MSCK REPAIR TABLE: the partitions become those that there are folders of. */
+nl_status nl_run_repair(nl_command *command, const nl_ast_statement *statement)
+{
+    const nl_ast_repair *repair = statement->repair;
+    const nl_plain_table *plain;
+    NL_TRY(nl_plain_find_name(command, &repair->table, &plain));
+    if (plain) return nl_plain_repair(command, plain, repair->option != NL_AST_REPAIR_DROP, repair->option == NL_AST_REPAIR_DROP || repair->option == NL_AST_REPAIR_SYNC);
+    NL_TRY(check_relation(command, &repair->table));
+    return NL_RAISE(NOT_SUPPORTED_COMMAND_FOR_V2_TABLE, NL_P("cmd", "MSCK REPAIR TABLE"));
+}
+
 nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_analyze *analyze = statement->analyze;
+    const nl_plain_table *plain = NULL; /* nothing is kept of it: the files tell their sizes */
+    if (!analyze->is_tables) NL_TRY(nl_plain_find_name(command, &analyze->name, &plain));
+    if (plain) return NULL;
     if (!analyze->is_tables) NL_TRY(check_relation(command, &analyze->name));
     return NL_RAISE(NOT_SUPPORTED_COMMAND_FOR_V2_TABLE, NL_P("cmd", analyze->is_tables ? "ANALYZE TABLES" : "ANALYZE TABLE"));
 }

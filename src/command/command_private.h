@@ -20,6 +20,7 @@ typedef struct nl_command {
     nl_result *result;        /* being made */
     bool is_deferred;         /* nl_command_tree's */
     struct nl_opened_table *opened; /* tables that the statement's names have led to so far: see resolver.c */
+    nl_list plain_read; /* nl_str *: locations of tables over plain files that the statement reads */
     uint32_t view_depth;
     const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */
     bool is_made_in_catalog;       /* made_view is one that a catalog keeps */
@@ -91,6 +92,7 @@ nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_refresh(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_repair(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_insert(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_multi_insert(nl_command *command, const nl_ast_statement *statement);

@@ -1,5 +1,6 @@
 /* command/delete.c - DELETE FROM and TRUNCATE TABLE. */
 #include "command/determinism.h"
+#include "command/plain_tables.h"
 #include "command/file_clusters.h"
 
 #include "exec/source/predicate.h"
@@ -112,6 +113,9 @@ nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement)
 nl_status nl_run_truncate(nl_command *command, const nl_ast_statement *statement)
 {
     nl_row_level self;
+    const nl_plain_table *plain;
+    NL_TRY(nl_plain_find_name(command, &statement->truncate->table, &plain));
+    if (plain) return nl_plain_truncate(command, plain, statement->truncate->partition);
     if (statement->truncate->partition)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "TRUNCATE TABLE … PARTITION is not supported for Iceberg tables; use DELETE FROM … WHERE");
     NL_TRY(nl_row_level_open(command, "delete", &statement->truncate->table, NULL, &self));

@@ -1,5 +1,6 @@
 /* command/describe.c - DESCRIBE of tables, columns, namespaces, functions and queries. */
 #include "command/catalog_views.h"
+#include "command/plain_tables.h"
 #include "function/function.h"
 #include "storage/credentials.h"
 
@@ -161,6 +162,7 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
             NL_TRY(nl_rows_add_text(rows, (const nl_str[]){field->name, nl_type_name(command->arena, field->type), field->comment.length ? field->comment : NL_STR("")}));
         else NL_TRY(add_column(command, rows, field->name, field->type, field->comment));
     }
+    if (facts->plain) return nl_plain_describe(command, facts->plain, describe->is_extended, rows);
     if (facts->catalog_view && describe->is_extended) return add_view_details(command, facts, rows);
     if (!facts->metadata) return NULL;
     NL_TRY(add_partitions(command, facts, rows));

@@ -40,6 +40,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_UNCACHE] = nl_run_uncache,
     [NL_AST_STATEMENT_CLEAR_CACHE] = nl_run_clear_cache,
     [NL_AST_STATEMENT_REFRESH] = nl_run_refresh,
+    [NL_AST_STATEMENT_REPAIR] = nl_run_repair,
     [NL_AST_STATEMENT_ANALYZE] = nl_run_analyze,
 };
 

@@ -1,5 +1,6 @@
 /* command/facts.c - see facts.h. What is shown, and in which order, is what Spark 4.0.1 with Iceberg 1.10 answers. */
 #include "command/facts.h"
+#include "command/plain_tables.h"
 
 #include <stdlib.h>
 
@@ -110,6 +111,13 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
     NL_CHECK(found.table);
     facts->row_type = found.table->row_type;
     facts->columns = nl_plan_scan(&command->context, found.table, found.name, found.name_count)->columns;
+    if (!nl_table_is_iceberg(found.table) && found.name_count > 2) {
+        nl_session_name name;
+        NL_TRY(nl_session_resolve(command->session, found.name, found.name_count, command->arena, &name));
+        facts->plain = nl_plain_find(command, &name);
+        facts->name = nl_command_dotted_name(command, &name);
+    }
+    if (facts->plain) return NULL;
     if (!nl_table_is_iceberg(found.table)) return find_base(command, &found, facts);
     facts->source = found.table;
     facts->metadata = nl_iceberg_source_metadata(found.table);

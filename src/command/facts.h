@@ -15,6 +15,7 @@ typedef struct nl_facts {
     const nl_table_metadata *metadata; /* the table's; NULL as source is. Lives as long as the command */
     const nl_snapshot *snapshot;       /* what is read; or NULL: nothing yet */
     bool is_metadata_table;
+    const struct nl_plain_table *plain; /* a table over plain files; or NULL */
 } nl_facts;
 
 /* Finds the relation that `parts` name. Everything is in the command's arena or kept by the command.

@@ -1,6 +1,7 @@
 /* command/insert.c - INSERT INTO, INSERT OVERWRITE (static and dynamic), INSERT INTO … REPLACE WHERE. */
 #include "command/write.h"
 
+#include "command/plain_tables.h"
 #include "command/views.h"
 #include "exec/sinks.h"
 #include "exec/source/predicate.h"
@@ -10,6 +11,7 @@ typedef struct insertion {
     nl_command *command;
     const nl_ast_insert_target *ast;
     nl_write_table target;
+    const nl_plain_table *plain; /* a table over plain files: the target has its row type and name only; or NULL */
     const nl_logical *input; /* rows of the table's type */
 } insertion;
 
@@ -108,6 +110,7 @@ static nl_status rename_columns(insertion *self, const nl_logical *query, const 
 
 static bool is_partition_column(const insertion *self, nl_str name)
 {
+    if (self->plain) return column_position(self, name) >= self->target.row_type->child_count - self->plain->partition_count;
     const nl_partition_spec *spec = nl_table_spec(self->target.metadata);
     const nl_schema_column *column = nl_schema_find_name(nl_table_schema(self->target.metadata), name, false);
     for (uint32_t i = 0; column && i < spec->field_count; i++)
@@ -288,17 +291,29 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     NL_TRY(check_directory(command, target, path, &is_needed));
     if (!is_needed) return NULL;
     NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
-                            option_count, target->directory_mode == NL_AST_DIRECTORY_OVERWRITE, &sink));
+                            option_count, &(nl_file_layout){.mode = target->directory_mode == NL_AST_DIRECTORY_OVERWRITE ? NL_FILES_REPLACED : NL_FILES_ADDED}, &sink));
     nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
     if (!status) return nl_file_sink_finish(sink);
     nl_file_sink_discard(sink);
     return status;
 }
 
+static nl_status insert_plain(insertion *self, const nl_ast_query *query)
+{
+    if (self->ast->replace_where) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "REPLACE WHERE takes tables of Iceberg");
+    self->target.row_type = self->plain->row_type;
+    self->target.name = nl_plain_quoted(self->command, self->plain);
+    if (self->ast->partition) NL_TRY(nl_plain_check_partition(self->command, self->plain, self->ast->partition));
+    NL_TRY(plan_rows(self, query));
+    return nl_plain_write(self->command, self->plain, self->input, self->ast->is_overwrite, self->ast->partition);
+}
+
 static nl_status insert_one(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
 {
     insertion self = {.command = command, .ast = target};
     if (target->is_directory) return insert_directory(command, target, query);
+    NL_TRY(nl_plain_find_name(command, &target->table, &self.plain));
+    if (self.plain) return insert_plain(&self, query);
     NL_TRY(nl_write_table_open(command, &target->table, &self.target));
     nl_status status = run_insertion(&self, query);
     nl_write_table_fini(&self.target);
@@ -370,6 +385,8 @@ nl_status nl_explain_insert(nl_command *command, const nl_ast_statement *stateme
     if (!*is_shown) return NULL;
     const nl_ast_insert *insert = statement->insert;
     insertion self = {.command = command, .ast = &insert->target};
+    NL_TRY(nl_plain_find_name(command, &insert->target.table, &self.plain));
+    if (self.plain) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "EXPLAIN of an INSERT takes tables of Iceberg");
     NL_TRY(nl_write_table_open(command, &insert->target.table, &self.target));
     nl_status status = explain_rows(&self, with_ctes(command, &insert->ctes, insert->query), out);
     nl_write_table_fini(&self.target);

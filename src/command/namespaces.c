@@ -1,5 +1,6 @@
 /* command/namespaces.c - USE, SET CATALOG, CREATE, ALTER and DROP NAMESPACE. */
 #include "command/views.h"
+#include "command/plain_tables.h"
 
 static nl_status schema_not_found(nl_command *command, const nl_session_name *name)
 {
@@ -119,6 +120,8 @@ static nl_status drop_table(nl_command *command, const nl_ast_drop *drop)
     if ((part_count == 1 || is_global) && nl_session_drop_view(command->session, parts[part_count - 1], is_global)) return NULL; /* as Spark does */
     NL_TRY(nl_command_refuse_view(command, &drop->name, "DROP TABLE"));
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
+    const nl_plain_table *plain = nl_plain_find(command, &name);
+    if (plain) return nl_plain_drop(command, plain);
     NL_TRY(nl_catalog_drop_table(name.catalog, &name.identifier, drop->is_purge, &was_dropped));
     if (was_dropped || drop->is_if_exists) return NULL;
     return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted_name(command, &name)));

@@ -1,6 +1,7 @@
 /* command/resolver.c - what a relation's name stands for: a temporary view, a table at a snapshot, a metadata table, a
  * view of the session, or files (format.`path`). */
 #include "command/catalog_views.h"
+#include "command/plain_tables.h"
 
 #include "base/number.h"
 #include "exec/sources.h"
@@ -334,6 +335,13 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         if (part_count == 2 && is_other_format(parts[0])) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));
         return not_found(command, parts, part_count);
     }
+    const bool travels = travel && (travel->is_version || travel->is_timestamp); /* only Iceberg's tables have a past */
+    const nl_plain_table *plain = travels ? NULL : nl_plain_find(command, &name);
+    if (plain) {
+        NL_TRY(nl_plain_source(command, plain, &found->table));
+        name_found(command, &name, found);
+        return NULL;
+    }
     NL_TRY(find_table(command, &name, travel, found, &is_found));
     if (is_found) {
         name_found(command, &name, found);
@@ -345,7 +353,6 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         return resolve_view(command, view, found);
     }
     const nl_view_metadata *kept = NULL;
-    const bool travels = travel && (travel->is_version || travel->is_timestamp); /* only tables have a past */
     if (!travels) NL_TRY(nl_catalog_view_find(command, &name, &kept));
     if (kept) {
         name_found(command, &name, found);

@@ -1,11 +1,16 @@
 /* command/row_level.c - see row_level.h. */
 #include "command/row_level.h"
+#include "command/plain_tables.h"
 
 #include <stdlib.h>
 
 nl_status nl_row_level_open(nl_command *command, const char *verb, const nl_ast_name *name, const nl_ast_table_alias *alias, nl_row_level *self)
 {
     *self = (nl_row_level){.command = command, .verb = verb};
+    const nl_plain_table *plain;
+    NL_TRY(nl_plain_find_name(command, name, &plain));
+    if (plain && strcmp(verb, "delete") == 0) return NL_RAISE(UNSUPPORTED_FEATURE__TABLE_OPERATION, NL_P_STR("tableName", nl_plain_quoted(command, plain)), NL_P("operation", "DELETE"));
+    if (plain) return NL_RAISE(_LEGACY_ERROR_TEMP_2096, NL_P("ddl", strcmp(verb, "update") == 0 ? "UPDATE TABLE" : "MERGE INTO TABLE"));
     NL_TRY(nl_write_table_open(command, name, &self->target));
     self->qualifier = self->target.name_parts;
     self->qualifier_count = self->target.name_count;

@@ -1,6 +1,7 @@
 /* command/show.c - SHOW CATALOGS, NAMESPACES, TABLES, VIEWS, FUNCTIONS, CURRENT NAMESPACE; what concerns one table is in
  * show_table.c. */
 #include "command/command_private.h"
+#include "command/plain_tables.h"
 
 #include <stdlib.h>
 
@@ -103,13 +104,34 @@ static nl_status add_views(nl_command *command, const nl_session_name *scope, nl
     return NULL;
 }
 
+static nl_status add_plain_tables(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
+{
+    const nl_str scope_name = join_parts(command, scope->identifier.namespace_parts, scope->identifier.namespace_count);
+    const nl_plain_table *table;
+    for (uint32_t i = 0; (table = nl_session_plain_table_at(command->session, i)) != NULL; i++) {
+        const nl_str own = join_parts(command, table->namespace_parts, table->namespace_count);
+        if (nl_str_equal_nocase(own, scope_name) && nl_command_matches(pattern, table->name)) NL_TRY(add_name(rows, own, table->name, false));
+    }
+    return NULL;
+}
+
+/* The session catalog's default namespace is there before anything was written into it. */
+static nl_status list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list)
+{
+    const nl_identifier *identifier = &scope->identifier;
+    const bool is_default = nl_str_is(scope->catalog_name, "spark_catalog") && identifier->namespace_count == 1 && nl_str_is_nocase(identifier->namespace_parts[0], "default");
+    bool exists = true;
+    if (is_default) NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count, &exists));
+    return exists ? nl_catalog_list_tables(scope->catalog, identifier->namespace_parts, identifier->namespace_count, command->arena, list) : NULL;
+}
+
 static nl_status show_tables(nl_command *command, const nl_ast_show *show)
 {
     nl_session_name scope;
     nl_name_list list = {0};
     nl_rows *rows = NULL;
     NL_TRY(resolve_scope(command, show, &scope));
-    NL_TRY(nl_catalog_list_tables(scope.catalog, scope.identifier.namespace_parts, scope.identifier.namespace_count, command->arena, &list));
+    NL_TRY(list_tables(command, &scope, &list));
     NL_TRY(name_rows(command, "tableName", &rows));
     nl_command_set_kind(command, NL_RESULT_SHOW_TABLES);
     for (uint32_t i = 0; i < list.count; i++) {
@@ -117,6 +139,7 @@ static nl_status show_tables(nl_command *command, const nl_ast_show *show)
         if (nl_command_matches(show->pattern, item->name))
             NL_TRY(add_name(rows, join_parts(command, item->namespace_parts, item->namespace_count), item->name, false));
     }
+    if (nl_str_is(scope.catalog_name, "spark_catalog")) NL_TRY(add_plain_tables(command, &scope, show->pattern, rows));
     /* The session catalog lists temporary views among its tables; other catalogs do not. */
     return nl_str_is(scope.catalog_name, "spark_catalog") ? add_views(command, &scope, show->pattern, true, rows) : NULL;
 }

@@ -1,5 +1,6 @@
 /* command/show_table.c - SHOW TBLPROPERTIES, COLUMNS, CREATE TABLE, PARTITIONS, TABLE EXTENDED. */
 #include "command/catalog_views.h"
+#include "command/plain_tables.h"
 #include "storage/credentials.h"
 
 #define TEXT_MAX (16u << 20)
@@ -17,7 +18,8 @@ static nl_status show_properties(nl_command *command, const nl_ast_show *show)
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     NL_TRY(nl_command_rows(command, fields, NL_COUNT(fields), &rows));
     if (facts.view && !nl_view_is_permanent(facts.view)) return NULL; /* a temporary view has none to show */
-    if (facts.catalog_view) nl_catalog_view_properties(command, facts.catalog_view, false, &items, &count);
+    if (facts.plain) items = facts.plain->properties, count = facts.plain->property_count;
+    else if (facts.catalog_view) nl_catalog_view_properties(command, facts.catalog_view, false, &items, &count);
     else nl_facts_properties(command, &facts, &items, &count);
     if (facts.view) facts.name = facts.view->name;
     for (uint32_t i = 0; i < count; i++) {
@@ -194,6 +196,11 @@ static nl_status show_create(nl_command *command, const nl_ast_show *show)
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
     if (nl_view_is_permanent(facts.view)) return show_create_view(command, &facts);
     if (facts.view) return nl_facts_at(command, nl_view_raise_temporary(command, "SHOW CREATE TABLE", facts.view), show->name.range);
+    if (facts.plain) {
+        const nl_str text = nl_plain_create_text(command, facts.plain);
+        NL_TRY(nl_command_rows(command, &field, 1, &rows));
+        return nl_rows_add_text(rows, &text);
+    }
     if (show->is_serde)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "SHOW CREATE TABLE AS SERDE is not supported for v2 tables.");
     if (!facts.metadata) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "SHOW CREATE TABLE works on Iceberg tables only");
@@ -224,6 +231,7 @@ static nl_status show_partitions(nl_command *command, const nl_ast_show *show)
 {
     nl_facts facts;
     NL_TRY(nl_facts_find_name(command, &show->name, &facts));
+    if (facts.plain) return nl_plain_show_partitions(command, facts.plain, show->partition);
     if (!facts.view) return no_partitions(command, &facts, show->name.range);
     return nl_command_refuse_view(command, &show->name, "SHOW PARTITIONS");
 }

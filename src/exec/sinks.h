@@ -57,8 +57,18 @@ NL_MUST_USE nl_status nl_iceberg_sink_finish(nl_iceberg_sink *sink, nl_arena *ar
 void nl_iceberg_sink_discard(nl_iceberg_sink *sink); /* deletes the files */
 void nl_iceberg_sink_free(nl_iceberg_sink *sink);    /* keeps the files; NULL is fine */
 
-/* INSERT OVERWRITE DIRECTORY and CREATE TABLE … USING csv in the session catalog: plain files in a folder. */
+/* INSERT OVERWRITE DIRECTORY, and tables of the session catalog over plain files: files in a folder, or in folders of it by the
+ * values of the last columns, which are not written ("b=x/c=1"). */
+typedef struct nl_file_layout {
+    uint32_t partition_count;     /* of the row type's last columns */
+    enum { NL_FILES_ADDED, NL_FILES_REPLACED, NL_FILES_REPLACED_BY_FOLDER } mode; /* what was there: stays; goes; goes from the folders that get new files */
+    const nl_str *removed;        /* REPLACED with partitions: the folders that go, "b=x" */
+    uint32_t removed_count;
+} nl_file_layout;
+/* layout: borrowed until the sink ends. */
 NL_MUST_USE nl_status nl_file_sink_new(nl_query *query, nl_str format, nl_str folder, const nl_type *row_type, const nl_property *options,
-                                       uint32_t option_count, bool is_overwrite, nl_parallel_sink **sink);
+                                       uint32_t option_count, const nl_file_layout *layout, nl_parallel_sink **sink);
+/* The partitions that rows went to, sorted, in the arena. */
+void nl_file_sink_folders(nl_parallel_sink *sink, nl_arena *arena, const nl_str **folders, uint32_t *folder_count);
 NL_MUST_USE nl_status nl_file_sink_finish(nl_parallel_sink *sink); /* publishes; takes sink */
 void nl_file_sink_discard(nl_parallel_sink *sink);

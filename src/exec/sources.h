@@ -40,4 +40,8 @@ NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str 
 /* Rows held in memory. batches: an array of malloc, taken with its batches (dense, of the row type), also on failure; the
  * row type is copied. memory pays for the copy and outlives the source. */
 NL_MUST_USE nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint32_t batch_count, nl_memory *memory, const nl_table **source);
+/* The files of a table over plain files (exec/source/plain_files.h); a location that is not there has none. */
+struct nl_file_table;
+NL_MUST_USE nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const struct nl_file_table *table, const nl_property *options, uint32_t option_count,
+                                               const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
 bool nl_file_format_is_known(nl_str format);

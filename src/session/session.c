@@ -144,6 +144,7 @@ void nl_session_free(nl_session *session)
         nl_session_drop_view(session, session->views[0].view.name, session->views[0].view.is_global);
     while (session->variable_count > 0)
         nl_session_drop_variable(session, session->variables[0].name);
+    nl_session_free_plain_tables(session);
     for (uint32_t i = 0; i < session->catalog_count; i++)
         nl_catalog_release(session->catalogs[i]);
     free(session->catalogs);

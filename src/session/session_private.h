@@ -33,6 +33,8 @@ typedef struct nl_function_entry {
     nl_session_function function;
 } nl_function_entry;
 
+typedef struct nl_plain_entry nl_plain_entry; /* plain_tables.c */
+
 struct nl_session {
     nl_conf_map confs;
     nl_conf_map initial_confs; /* what RESET goes back to */
@@ -62,7 +64,10 @@ struct nl_session {
     nl_session_attachment *python;
     nl_function_entry *functions;
     uint32_t function_count;
+    nl_plain_entry *plain_tables;
+    uint32_t plain_table_count;
 };
+void nl_session_free_plain_tables(nl_session *session);
 
 /* The session's Hadoop settings of S3 as a catalog's properties: "hadoop.fs.s3a.x". properties: room for all confs. */
 uint32_t nl_session_hadoop_properties(const nl_session *session, nl_property *properties);

@@ -227,7 +227,7 @@ def killed(program, metastore, rounds):
             key = number * 100 + writer
             processes[key] = subprocess.Popen(nilas.command("-e", f"INSERT INTO hive.killed.t VALUES ({key});\nINSERT INTO hive.killed.t VALUES ({key + 10})"), env=nilas.environment,
                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.05 + 0.07 * (number % 10))
+        time.sleep(0.1 + 0.35 * (number % 10))
         metastore.kill()
         for key, process in processes.items():
             _, problems = process.communicate(timeout=300)
@@ -276,9 +276,10 @@ def main():
             namespaces(metastore, nilas, spark)
             other_tables(metastore, program, nilas, spark)
             settings_of_hive(program, metastore)
-            many_writers(program, metastore, spark, "locked", "", commits=12 if is_long else 3)
-            many_writers(program, metastore, spark, "unlocked", ", 'engine.hive.lock-enabled' = 'false'", commits=12 if is_long else 3)
-            killed(program, metastore, 20 if is_long else 1)
+            many_writers(program, metastore, spark, "locked", "", commits=12 if is_long else 2)
+            many_writers(program, metastore, spark, "unlocked", ", 'engine.hive.lock-enabled' = 'false'", commits=12 if is_long else 2)
+            if is_long:
+                killed(program, metastore, 20)
         finally:
             metastore.stop()
     passed("hive")

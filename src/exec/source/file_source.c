@@ -252,6 +252,39 @@ static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t
     return nl_arena_check(self->arena);
 }
 
+static nl_file_table *copy_table(nl_arena *arena, const nl_file_table *table)
+{
+    nl_file_table *copy = NL_NEW(arena, nl_file_table);
+    nl_str *folders = NL_NEW_ARRAY(arena, nl_str, table->folder_count + 1);
+    for (uint32_t i = 0; i < table->folder_count; i++) folders[i] = nl_arena_str(arena, table->folders[i]);
+    *copy = *table;
+    copy->folders = folders;
+    copy->data_type = nl_type_copy(arena, table->data_type);
+    copy->partition_fields = nl_type_copy(arena, nl_type_struct(arena, table->partition_fields, table->partition_count))->children;
+    return copy;
+}
+
+nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const nl_file_table *table, const nl_property *options, uint32_t option_count,
+                                   const nl_eval_confs *confs, nl_memory *memory, const nl_table **source)
+{
+    nl_plain_format kind;
+    if (!find_format(format, &kind))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv and json", NL_STR_ARG(format));
+    nl_file_source *self = calloc(1, sizeof(*self));
+    if (!self) return no_memory(sizeof(*self));
+    self->base.ops = &file_ops[kind];
+    self->format = kind;
+    self->arena = nl_arena_new(memory);
+    self->files.fs = nl_fs_retain(fs);
+    atomic_init(&self->base.references, 1);
+    nl_status status = parse_options(self, options, option_count, confs);
+    self->selection.table = copy_table(self->arena, table);
+    if (!status) status = open_source(self, &location, 1, table->data_type, confs, memory);
+    if (status) free_source(&self->base);
+    else *source = &self->base;
+    return status;
+}
+
 nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
                              const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source)
 {

@@ -26,6 +26,55 @@ typedef struct listing {
     nl_list found;  /* found_file * */
 } listing;
 
+/* ---- names of folders ---- */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+nl_str nl_plain_unescape(nl_arena *arena, nl_str text)
+{
+    char *out = NL_NEW_ARRAY(arena, char, text.length + 1);
+    size_t length = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        const int high = text.data[i] == '%' && i + 2 < text.length ? hex_digit(text.data[i + 1]) : -1;
+        const int low = high >= 0 ? hex_digit(text.data[i + 2]) : -1;
+        out[length++] = low >= 0 ? (char)(high * 16 + low) : text.data[i];
+        if (low >= 0) i += 2;
+    }
+    return (nl_str){out, length};
+}
+
+/* Spark's list (ExternalCatalogUtils.escapePathName): control characters and those that mean something in a path. */
+static void append_escaped(nl_str text, nl_builder *out)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        const uint8_t c = (uint8_t)text.data[i];
+        if ((c >= 1 && c <= 0x1f) || c == 0x7f || (c && strchr("\"#%'*/:=?\\{[]^", (char)c))) nl_append_f(out, "%%%02X", c);
+        else nl_append_char(out, (char)c);
+    }
+}
+
+nl_status nl_plain_append_folder(const nl_field *fields, const nl_value *values, uint32_t count, const nl_eval_confs *confs, nl_builder *out)
+{
+    const nl_text_options style = {.style = NL_TEXT_CAST, .zone = confs->zone};
+    nl_builder text;
+    nl_builder_init(&text, 1 << 20);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) nl_append_char(out, '/');
+        append_escaped(fields[i].name, out);
+        nl_append_char(out, '=');
+        nl_builder_clear(&text);
+        if (!values[i].is_null) nl_value_append_text(&values[i], &style, &text);
+        if (nl_builder_str(&text).length) append_escaped(nl_builder_str(&text), out); /* no text and no value are one in a folder's name */
+        else nl_append_c(out, DEFAULT_PARTITION);
+    }
+    const bool has_failed = nl_builder_failed(&text) || nl_builder_failed(out);
+    nl_builder_fini(&text);
+    return has_failed ? NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The name of a partition's folder is longer than 1 MiB") : NULL;
+}
+
 /* ---- Listing ---- */
 
 static bool is_hidden(nl_str name)
@@ -34,20 +83,31 @@ static bool is_hidden(nl_str name)
     return name.data[0] == '.' || (name.data[0] == '_' && nl_str_find(name, NL_STR("="), 0) == NL_NOT_FOUND);
 }
 
-static nl_status add_folder(listing *self, found_file *file, nl_str folder)
+static void add_folder(listing *self, found_file *file, nl_str folder)
 {
     const size_t equals = nl_str_find(folder, NL_STR("="), 0);
-    nl_builder decoded;
-    if (equals == NL_NOT_FOUND || equals == 0) return NULL;
+    if (equals == NL_NOT_FOUND || equals == 0) return;
     const nl_str value = nl_str_slice(folder, equals + 1, folder.length);
-    nl_builder_init(&decoded, 1 << 20);
-    nl_status status = nl_form_decode(value, &decoded);
-    file->names[file->count] = nl_str_slice(folder, 0, equals);
-    file->values[file->count] = nl_arena_str(self->arena, nl_builder_str(&decoded));
-    if (nl_str_is(value, DEFAULT_PARTITION)) file->values[file->count] = (nl_str){0};
+    file->names[file->count] = nl_plain_unescape(self->arena, nl_str_slice(folder, 0, equals));
+    file->values[file->count] = nl_str_is(value, DEFAULT_PARTITION) ? (nl_str){0} : nl_plain_unescape(self->arena, value);
     file->count++;
-    nl_builder_fini(&decoded);
-    return status;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
+}
+
+/* Is the file in one of the table's partitions, or, when it has none, right in its folder? */
+static bool belongs_to_table(const listing *self, nl_str path, uint32_t depth)
+{
+    const nl_file_table *table = self->selection->table;
+    if (!table) return true;
+    if (depth != table->partition_count + 1) return false;
+    if (table->partition_count == 0) return true;
+    nl_str folder = nl_path_parent(nl_str_slice(path, NL_MIN(self->base.length, path.length), path.length));
+    while (folder.length > 0 && folder.data[0] == '/') folder = nl_str_slice(folder, 1, folder.length);
+    return bsearch(&folder, table->folders, table->folder_count, sizeof(folder), compare_texts) != NULL;
 }
 
 static nl_status add_file(listing *self, const nl_file_info *info)
@@ -63,6 +123,7 @@ static nl_status add_file(listing *self, const nl_file_info *info)
         if (depth == DEPTH_MAX) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Folders nest too deeply: " NL_STR_FMT, NL_STR_ARG(info->path));
         parts[depth++] = nl_arena_str(self->arena, part);
     }
+    if (!belongs_to_table(self, info->path, depth)) return NULL;
     if (depth > 0 && self->path_glob && !nl_glob_matches(self->path_glob, parts[depth - 1])) return NULL;
     if (self->selection->has_before && info->modified_micros >= self->selection->before_micros) return NULL;
     if (self->selection->has_after && info->modified_micros <= self->selection->after_micros) return NULL;
@@ -70,7 +131,7 @@ static nl_status add_file(listing *self, const nl_file_info *info)
     file->names = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     file->values = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     for (uint32_t i = 0; i + 1 < depth && !self->selection->is_recursive; i++)
-        NL_TRY(add_folder(self, file, parts[i]));
+        add_folder(self, file, parts[i]);
     nl_list_add(self->arena, &self->found, file);
     return NULL;
 }
@@ -103,6 +164,10 @@ static nl_status list_named(listing *self, nl_str path, nl_fs *fs)
     nl_file_info info;
     nl_error *error = nl_fs_stat(fs, path, &info);
     if (!error) return list_found(self, &info, fs);
+    if (self->selection->table && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) { /* a table that nothing was written to */
+        nl_error_free(error);
+        return NULL;
+    }
     if (nl_error_condition(error) != NL_COND_PATH_NOT_FOUND || path.data[0] != '/') return error;
     nl_error_free(error); /* as Spark tells it */
     return NL_RAISE(PATH_NOT_FOUND, NL_P_STR("path", nl_arena_f(self->arena, "file:" NL_STR_FMT, NL_STR_ARG(path))));
@@ -115,7 +180,7 @@ static nl_status list_path(listing *self, nl_str given, nl_plain_files *files)
     uint32_t match_count = 0;
     NL_TRY(nl_plain_path_absolute(self->arena, given, &path));
     if (!files->fs) NL_TRY(nl_fs_for_path(path, &files->fs));
-    if (nl_glob_is_pattern(path)) NL_TRY(nl_fs_glob(files->fs, path, self->arena, &matches, &match_count));
+    if (!self->selection->table && nl_glob_is_pattern(path)) NL_TRY(nl_fs_glob(files->fs, path, self->arena, &matches, &match_count));
     for (uint32_t i = 0; i < match_count; i++)
         NL_TRY(list_found(self, &matches[i], files->fs));
     return match_count > 0 ? NULL : list_named(self, path, files->fs);
@@ -180,6 +245,11 @@ static void infer_column(listing *self, const nl_eval_confs *confs, uint32_t col
 static nl_status make_partitions(listing *self, const nl_eval_confs *confs, nl_plain_files *files)
 {
     const found_file *first = self->found.count ? self->found.items[0] : NULL;
+    if (self->selection->table) {
+        files->partition_fields = self->selection->table->partition_fields;
+        files->partition_count = self->selection->table->partition_count;
+        return NULL;
+    }
     files->partition_count = first ? first->count : 0;
     nl_field *fields = NL_NEW_ARRAY(self->arena, nl_field, files->partition_count + 1);
     for (uint32_t i = 0; i < self->found.count; i++) {
@@ -207,7 +277,7 @@ static void make_files(listing *self, const nl_eval_confs *confs, nl_plain_files
         const found_file *file = self->found.items[i];
         nl_value *values = NL_NEW_ARRAY(self->arena, nl_value, files->partition_count + 1);
         for (uint32_t j = 0; j < files->partition_count; j++)
-            (void)fits(self->arena, confs, file->values[j], files->partition_fields[j].type, &values[j]);
+            if (j >= file->count || !fits(self->arena, confs, file->values[j], files->partition_fields[j].type, &values[j])) values[j] = nl_value_null(files->partition_fields[j].type);
         list[i] = (nl_plain_file){.path = file->path, .size_bytes = file->size_bytes, .partition = values};
     }
     files->files = list;
@@ -222,7 +292,7 @@ nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl
     *files = (nl_plain_files){.fs = files->fs};
     for (uint32_t i = 0; i < path_count; i++)
         NL_TRY(list_path(&self, paths[i], files));
-    if (!selection->is_recursive) leave_out_subfolders(&self);
+    if (!selection->is_recursive && !selection->table) leave_out_subfolders(&self);
     if (self.found.count > 1) qsort(self.found.items, self.found.count, sizeof(*self.found.items), compare_paths);
     NL_TRY(make_partitions(&self, confs, files));
     make_files(&self, confs, files);

@@ -28,7 +28,17 @@ typedef struct nl_file_selection {
     int64_t before_micros; /* modifiedBefore: only files changed earlier */
     int64_t after_micros;  /* modifiedAfter: only files changed later */
     bool ignores_missing;  /* ignoreMissingFiles: one that went after it was listed has no rows */
+    const struct nl_file_table *table; /* the files of a table, whose partitions are declared; or NULL */
 } nl_file_selection;
+
+/* A table of the session catalog over plain files. Borrowed. */
+typedef struct nl_file_table {
+    const nl_type *data_type;            /* STRUCT: what the files hold */
+    const nl_field *partition_fields;    /* what their folders' names hold */
+    uint32_t partition_count;
+    const nl_str *folders;               /* the partitions it has, "b=x/c=1", sorted: other folders are not read */
+    uint32_t folder_count;
+} nl_file_table;
 
 /* Lists files and folders; names that begin with _ or . are left out, as Spark does. Without folders col=value only the
  * files right below a path are read. A path is a pattern (storage/glob.h); one that matches nothing may still be a name.
@@ -36,6 +46,9 @@ typedef struct nl_file_selection {
  * Fails: PATH_NOT_FOUND; NILAS_ILLEGAL_ARGUMENT when folders disagree about the partition columns. */
 NL_MUST_USE nl_status nl_plain_files_list(const nl_str *paths, uint32_t path_count, const nl_file_selection *selection, const nl_eval_confs *confs,
                                           nl_arena *arena, nl_plain_files *files);
+/* A partition's folder as Spark and Hive write it: "b=x/c=__HIVE_DEFAULT_PARTITION__", special characters as %XX. */
+NL_MUST_USE nl_status nl_plain_append_folder(const nl_field *fields, const nl_value *values, uint32_t count, const nl_eval_confs *confs, nl_builder *out);
+nl_str nl_plain_unescape(nl_arena *arena, nl_str text); /* %XX of such names; anything else stays */
 /* A path of the local disk with the current folder in front when it has none. */
 NL_MUST_USE nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole);
 void nl_plain_files_fini(nl_plain_files *files); /* zeroed is fine */

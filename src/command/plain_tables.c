@@ -1,0 +1,455 @@
+/* command/plain_tables.c - see plain_tables.h: making, reading, writing and dropping. */
+#include "command/plain_tables.h"
+
+#include <stdlib.h>
+
+#include "base/calendar.h"
+#include "command/views.h"
+#include "exec/sinks.h"
+#include "exec/source/plain_files.h"
+#include "exec/sources.h"
+
+#define SESSION_CATALOG "spark_catalog"
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+bool nl_plain_is_wanted(const nl_session_name *name, const nl_ast_name *provider)
+{
+    if (!nl_str_is(name->catalog_name, SESSION_CATALOG) || provider->count == 0) return false;
+    return !nl_str_is_nocase(provider->parts[provider->count - 1].text, "iceberg");
+}
+
+const nl_plain_table *nl_plain_find(const nl_command *command, const nl_session_name *name)
+{
+    return nl_str_is(name->catalog_name, SESSION_CATALOG) ? nl_session_find_plain_table(command->session, &name->identifier) : NULL;
+}
+
+nl_status nl_plain_find_name(nl_command *command, const nl_ast_name *name, const nl_plain_table **table)
+{
+    nl_session_name resolved;
+    const nl_str *parts;
+    uint32_t count;
+    *table = NULL;
+    NL_TRY(nl_command_name(command, name, &parts, &count));
+    if (count > 3 || (count == 1 && nl_session_find_view(command->session, parts[0], false))) return NULL;
+    NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &resolved));
+    *table = nl_plain_find(command, &resolved);
+    return NULL;
+}
+
+nl_str nl_plain_quoted(nl_command *command, const nl_plain_table *table)
+{
+    const nl_session_name name = {.catalog_name = NL_STR(SESSION_CATALOG), .identifier = {table->namespace_parts, table->namespace_count, table->name}};
+    return nl_command_quoted_name(command, &name);
+}
+
+static nl_str lower(nl_command *command, nl_str text)
+{
+    char *made = NL_NEW_ARRAY(command->arena, char, text.length + 1);
+    for (size_t i = 0; i < text.length; i++) made[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] + 'a' - 'A') : text.data[i];
+    return (nl_str){made, text.length};
+}
+
+nl_str nl_plain_folder_path(nl_command *command, const nl_plain_table *table, nl_str folder)
+{
+    return nl_path_join(command->arena, table->location, folder);
+}
+
+nl_status nl_plain_check_part(nl_str part)
+{
+    const bool is_fine = part.length > 0 && !nl_str_is(part, ".") && !nl_str_is(part, "..") && nl_str_find_char(part, '/', 0) == NL_NOT_FOUND;
+    return is_fine ? NULL : NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "\"" NL_STR_FMT "\" cannot be the name of a folder, and so of no managed table", NL_STR_ARG(part));
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static const nl_field *partition_fields(const nl_plain_table *table)
+{
+    return table->row_type->children + (table->row_type->child_count - table->partition_count);
+}
+
+static const nl_type *data_type(nl_command *command, const nl_plain_table *table)
+{
+    return nl_type_struct(command->arena, table->row_type->children, table->row_type->child_count - table->partition_count);
+}
+
+nl_status nl_plain_source(nl_command *command, const nl_plain_table *table, const nl_table **source)
+{
+    nl_fs *fs = NULL;
+    const nl_file_table files = {data_type(command, table), partition_fields(table), table->partition_count, table->folders, table->folder_count};
+    nl_str *location = NL_NEW(command->arena, nl_str);
+    *location = nl_arena_str(command->arena, table->location);
+    nl_list_add(command->arena, &command->plain_read, location);
+    NL_TRY(nl_session_files(command->session, &fs));
+    return nl_file_table_source_new(fs, table->provider, table->location, &files, table->options, table->option_count, &command->confs, command->memory, source);
+}
+
+/* ---- partitions -------------------------------------------------------------------------------------------------- */
+
+static uint32_t partition_position(const nl_plain_table *table, nl_str name)
+{
+    for (uint32_t i = 0; i < table->partition_count; i++)
+        if (nl_str_equal_nocase(partition_fields(table)[i].name, name)) return i;
+    return UINT32_MAX;
+}
+
+nl_status nl_plain_pieces(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition, nl_str **pieces)
+{
+    *pieces = NL_NEW_ARRAY(command->arena, nl_str, table->partition_count + 1);
+    for (uint32_t i = 0; partition && i < partition->count; i++) {
+        const nl_str name = partition->items[i].name.text;
+        const uint32_t at = partition_position(table, name);
+        nl_value value, cast;
+        nl_builder text;
+        if (at == UINT32_MAX)
+            return NL_RAISE(PARTITIONS_NOT_FOUND, NL_P_STR("partitionList", nl_command_quoted(command, &name, 1)), NL_P_STR("tableName", nl_plain_quoted(command, table)));
+        if (!partition->items[i].value) continue;
+        NL_TRY(nl_analyze_constant(&command->context, partition->items[i].value, &value));
+        NL_TRY(nl_cast_value(command->arena, &command->confs, NL_CAST_ANSI, &value, partition_fields(table)[at].type, &cast));
+        nl_builder_init(&text, 1 << 20);
+        nl_status status = nl_plain_append_folder(&partition_fields(table)[at], &cast, 1, &command->confs, &text);
+        (*pieces)[at] = nl_arena_str(command->arena, nl_builder_str(&text));
+        nl_builder_fini(&text);
+        NL_TRY(status);
+    }
+    return NULL;
+}
+
+bool nl_plain_matches(const nl_plain_table *table, nl_str folder, const nl_str *pieces)
+{
+    nl_str part;
+    for (uint32_t i = 0; i < table->partition_count && nl_str_next_part(&folder, '/', &part); i++)
+        if (pieces[i].data && !nl_str_equal(pieces[i], part)) return false;
+    return true;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
+}
+
+nl_status nl_plain_put_folders(nl_command *command, const nl_plain_table *table, nl_str *folders, uint32_t count)
+{
+    nl_plain_table changed = *table;
+    uint32_t kept = 0;
+    if (count > 1) qsort(folders, count, sizeof(*folders), compare_texts);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || !nl_str_equal(folders[i], folders[kept - 1])) folders[kept++] = folders[i];
+    changed.folders = folders;
+    changed.folder_count = kept;
+    return nl_session_put_plain_table(command->session, &changed);
+}
+
+nl_status nl_plain_check_partition(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)
+{
+    nl_str *pieces, named = {0}, all = {0};
+    NL_TRY(nl_plain_pieces(command, table, partition, &pieces));
+    for (uint32_t i = 0; i < partition->count; i++) named = nl_arena_f(command->arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(named), i ? "," : "", NL_STR_ARG(partition->items[i].name.text));
+    for (uint32_t i = 0; i < table->partition_count; i++) all = nl_arena_f(command->arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(all), i ? "," : "", NL_STR_ARG(partition_fields(table)[i].name));
+    if (partition->count == table->partition_count) return NULL;
+    return NL_RAISE(_LEGACY_ERROR_TEMP_1169, NL_P_STR("tableName", nl_plain_quoted(command, table)), NL_P_STR("normalizedPartSpec", named), NL_P_STR("partColNames", all));
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static bool reads_table(const nl_command *command, const nl_plain_table *table)
+{
+    for (uint32_t i = 0; i < command->plain_read.count; i++)
+        if (nl_str_equal(*(const nl_str *)command->plain_read.items[i], table->location)) return true;
+    return false;
+}
+
+/* What an overwrite takes away: the partitions that the static values of PARTITION (…) speak of, or those that get rows. */
+static nl_status choose_layout(nl_command *command, const nl_plain_table *table, bool is_overwrite, const nl_ast_partition_spec *partition, nl_file_layout *layout)
+{
+    nl_str *pieces, *removed = NL_NEW_ARRAY(command->arena, nl_str, table->folder_count + 1);
+    bool is_static = partition != NULL;
+    *layout = (nl_file_layout){.partition_count = table->partition_count, .mode = is_overwrite ? NL_FILES_REPLACED : NL_FILES_ADDED};
+    if (!is_overwrite || table->partition_count == 0) return NULL;
+    for (uint32_t i = 0; partition && i < partition->count; i++) is_static = is_static && partition->items[i].value;
+    const nl_str mode = nl_session_get(command->session, NL_STR("spark.sql.sources.partitionOverwriteMode"));
+    if (nl_str_is_nocase(mode, "dynamic") && !is_static) {
+        layout->mode = NL_FILES_REPLACED_BY_FOLDER;
+        return NULL;
+    }
+    NL_TRY(nl_plain_pieces(command, table, partition, &pieces));
+    for (uint32_t i = 0; i < table->folder_count; i++)
+        if (nl_plain_matches(table, table->folders[i], pieces)) removed[layout->removed_count++] = nl_arena_str(command->arena, table->folders[i]);
+    layout->removed = removed;
+    return NULL;
+}
+
+/* The partitions after a write: those that were there and were not taken away, and those that got rows. */
+static nl_status put_written(nl_command *command, const nl_plain_table *table, const nl_file_layout *layout, const nl_str *written, uint32_t written_count)
+{
+    nl_str *folders = NL_NEW_ARRAY(command->arena, nl_str, table->folder_count + written_count + 1);
+    uint32_t count = 0;
+    if (table->partition_count == 0) return NULL;
+    for (uint32_t i = 0, next = 0; i < table->folder_count; i++) { /* both lists are sorted */
+        const bool is_removed = next < layout->removed_count && nl_str_equal(layout->removed[next], table->folders[i]);
+        if (is_removed) next++;
+        else folders[count++] = nl_arena_str(command->arena, table->folders[i]);
+    }
+    for (uint32_t i = 0; i < written_count; i++) folders[count++] = written[i];
+    return nl_plain_put_folders(command, table, folders, count);
+}
+
+nl_status nl_plain_write(nl_command *command, const nl_plain_table *table, const nl_logical *input, bool is_overwrite, const nl_ast_partition_spec *partition)
+{
+    nl_file_layout layout;
+    nl_parallel_sink *sink = NULL;
+    const nl_logical *optimized = NULL;
+    const nl_str *written;
+    uint32_t written_count;
+    if (is_overwrite && reads_table(command, table)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, table)));
+    NL_TRY(choose_layout(command, table, is_overwrite, partition, &layout));
+    NL_TRY(nl_command_optimize(command, input, &optimized));
+    NL_TRY(nl_session_files(command->session, &command->query.files));
+    NL_TRY(nl_file_sink_new(&command->query, table->provider, table->location, table->row_type, table->options, table->option_count, &layout, &sink));
+    nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
+    if (status) {
+        nl_file_sink_discard(sink);
+        return status;
+    }
+    nl_file_sink_folders(sink, command->arena, &written, &written_count);
+    NL_TRY(nl_file_sink_finish(sink));
+    return put_written(command, table, &layout, written, written_count);
+}
+
+nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)
+{
+    nl_fs *fs = NULL;
+    nl_str *pieces;
+    NL_TRY(nl_session_files(command->session, &fs));
+    if (partition && table->partition_count == 0) return NL_RAISE(INVALID_PARTITION_OPERATION__PARTITION_SCHEMA_IS_EMPTY, NL_P_STR("name", nl_plain_quoted(command, table)));
+    NL_TRY(nl_plain_pieces(command, table, partition, &pieces));
+    if (table->partition_count == 0) {
+        NL_TRY(nl_fs_remove_tree(fs, table->location));
+        return nl_fs_make_directory(fs, table->location);
+    }
+    for (uint32_t i = 0; i < table->folder_count; i++) { /* the partitions stay, empty */
+        if (!nl_plain_matches(table, table->folders[i], pieces)) continue;
+        const nl_str path = nl_plain_folder_path(command, table, table->folders[i]);
+        NL_TRY(nl_fs_remove_tree(fs, path));
+        NL_TRY(nl_fs_make_directory(fs, path));
+    }
+    return NULL;
+}
+
+nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table)
+{
+    nl_fs *fs = NULL;
+    const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
+    NL_TRY(nl_session_files(command->session, &fs));
+    if (!table->is_external) NL_TRY(nl_fs_remove_tree(fs, table->location));
+    nl_session_drop_plain_table(command->session, &identifier);
+    return NULL;
+}
+
+/* ---- creating ---------------------------------------------------------------------------------------------------- */
+
+typedef struct plain_creation {
+    nl_command *command;
+    const nl_ast_create_table *ast;
+    const nl_session_name *name;
+    nl_plain_table table;
+} plain_creation;
+
+static nl_status unsupported(plain_creation *self, const char *what)
+{
+    return NL_RAISE(UNSUPPORTED_FEATURE__TABLE_OPERATION, NL_P_STR("tableName", nl_command_quoted_name(self->command, self->name)), NL_P("operation", what));
+}
+
+static nl_status declared_fields(plain_creation *self, const nl_field **fields, uint32_t *field_count)
+{
+    const nl_ast_column_definitions *columns = &self->ast->columns;
+    const nl_ast_partition_fields *partitions = &self->ast->clauses.partitioned_by;
+    nl_field *list = NL_NEW_ARRAY(self->command->arena, nl_field, columns->count + partitions->count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const nl_ast_column_definition *column = &columns->items[i];
+        if (column->default_value) return unsupported(self, "column default value");
+        if (column->generated) return unsupported(self, "generated columns");
+        if (column->is_identity) return unsupported(self, "identity column");
+        list[count] = (nl_field){.name = column->name.text, .is_nullable = true, .comment = column->comment};
+        NL_TRY(nl_ast_type_to_type(self->command->arena, column->type, &list[count++].type));
+    }
+    for (uint32_t i = 0; i < partitions->count; i++) {
+        const nl_ast_field *column = partitions->items[i].new_column;
+        if (!column) continue;
+        list[count] = (nl_field){.name = column->name.text, .is_nullable = true, .comment = column->comment};
+        NL_TRY(nl_ast_type_to_type(self->command->arena, column->type, &list[count++].type));
+    }
+    *fields = list;
+    *field_count = count;
+    return NULL;
+}
+
+static nl_status no_such_column(plain_creation *self, nl_str name, const nl_field *fields, uint32_t count)
+{
+    nl_command *command = self->command;
+    nl_str all = {0};
+    for (uint32_t i = 0; i < count; i++)
+        all = nl_arena_f(command->arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(all), i ? ", " : "", NL_STR_ARG(nl_command_quoted(command, &fields[i].name, 1)));
+    return NL_RAISE(COLUMN_NOT_DEFINED_IN_TABLE, NL_P("colType", "partition"), NL_P_STR("colName", nl_command_quoted(command, &name, 1)),
+                    NL_P_STR("tableName", nl_command_quoted_name(command, self->name)), NL_P_STR("tableCols", all));
+}
+
+/* The partition columns go to the end, in the order in which PARTITIONED BY names them. */
+static nl_status arrange(plain_creation *self, const nl_field *fields, uint32_t count)
+{
+    nl_command *command = self->command;
+    const nl_ast_partition_fields *partitions = &self->ast->clauses.partitioned_by;
+    nl_field *arranged = NL_NEW_ARRAY(command->arena, nl_field, count + 1);
+    bool *is_moved = NL_NEW_ARRAY(command->arena, bool, count + 1);
+    const uint32_t data_count = count - NL_MIN(count, partitions->count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(fields[i].name, fields[j].name)) return NL_RAISE(COLUMN_ALREADY_EXISTS, NL_P_STR("columnName", nl_command_quoted(command, &fields[i].name, 1)));
+    for (uint32_t i = 0; i < partitions->count; i++) {
+        const nl_ast_partition_field *partition = &partitions->items[i];
+        if (!partition->new_column && (partition->column.count != 1 || partition->transform.text.length)) return unsupported(self, "partitioning by a transform");
+        const nl_str name = partition->new_column ? partition->new_column->name.text : partition->column.parts[0].text;
+        uint32_t at = 0;
+        while (at < count && !nl_str_equal_nocase(fields[at].name, name)) at++;
+        if (at == count) return no_such_column(self, name, fields, count);
+        is_moved[at] = true;
+        arranged[data_count + i] = fields[at];
+    }
+    if (partitions->count > 0 && data_count == 0) return NL_RAISE(ALL_PARTITION_COLUMNS_NOT_ALLOWED);
+    for (uint32_t i = 0, next = 0; i < count && next < data_count; i++)
+        if (!is_moved[i]) arranged[next++] = fields[i];
+    self->table.row_type = nl_type_struct(command->arena, arranged, count);
+    self->table.partition_count = partitions->count;
+    return NULL;
+}
+
+static nl_status constant_text(nl_command *command, const nl_ast_property *option, nl_str *text)
+{
+    nl_value value;
+    nl_builder built;
+    *text = option->value;
+    if (!option->expr) return NULL;
+    NL_TRY(nl_analyze_constant(&command->context, option->expr, &value));
+    const nl_text_options style = {.style = NL_TEXT_CAST, .zone = command->confs.zone};
+    nl_builder_init(&built, 1 << 20);
+    nl_value_append_text(&value, &style, &built);
+    *text = nl_arena_str(command->arena, nl_builder_str(&built));
+    nl_builder_fini(&built);
+    return NULL;
+}
+
+/* OPTIONS (…): `path` among them is the location. */
+static nl_status make_options(plain_creation *self, nl_str *path)
+{
+    const nl_ast_properties *given = self->ast->clauses.options;
+    nl_property *options = NL_NEW_ARRAY(self->command->arena, nl_property, (given ? given->count : 0) + 1);
+    for (uint32_t i = 0; given && i < given->count; i++) {
+        nl_str text;
+        NL_TRY(constant_text(self->command, &given->items[i], &text));
+        if (nl_str_is_nocase(given->items[i].key, "path")) *path = text;
+        else options[self->table.option_count++] = (nl_property){given->items[i].key, text};
+    }
+    self->table.options = options;
+    return NULL;
+}
+
+/* Spark's warehouse: "<warehouse>/t" in the namespace default, else "<warehouse>/db.db/t". */
+static nl_status make_location(plain_creation *self, nl_str given)
+{
+    nl_command *command = self->command;
+    const nl_identifier *identifier = &self->name->identifier;
+    nl_fs *fs = NULL;
+    nl_file_info info;
+    self->table.is_external = given.data != NULL;
+    if (given.data) return nl_plain_path_absolute(command->arena, given, &self->table.location);
+    nl_str folder;
+    NL_TRY(nl_plain_path_absolute(command->arena, nl_session_get(command->session, NL_STR("spark.sql.warehouse.dir")), &folder));
+    for (uint32_t i = 0; i < identifier->namespace_count; i++) {
+        const nl_str part = lower(command, identifier->namespace_parts[i]);
+        NL_TRY(nl_plain_check_part(part));
+        if (i > 0 || !nl_str_is(part, "default")) folder = nl_path_join(command->arena, folder, nl_arena_f(command->arena, NL_STR_FMT ".db", NL_STR_ARG(part)));
+    }
+    NL_TRY(nl_plain_check_part(identifier->name));
+    self->table.location = nl_path_join(command->arena, folder, lower(command, identifier->name));
+    NL_TRY(nl_session_files(command->session, &fs));
+    nl_error *error = nl_fs_stat(fs, self->table.location, &info);
+    const bool is_there = !error;
+    nl_error_free(error);
+    if (!is_there) return NULL;
+    return NL_RAISE(LOCATION_ALREADY_EXISTS, NL_P_STR("identifier", nl_command_quoted_name(command, self->name)), NL_P_STR("location", nl_arena_f(command->arena, "'file:" NL_STR_FMT "'", NL_STR_ARG(self->table.location))));
+}
+
+static nl_status prepare(plain_creation *self)
+{
+    nl_command *command = self->command;
+    const nl_ast_table_clauses *clauses = &self->ast->clauses;
+    const nl_str provider = lower(command, self->ast->provider.parts[self->ast->provider.count - 1].text);
+    nl_str location = clauses->location;
+    if (!nl_file_format_is_known(provider)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", provider));
+    if (nl_str_is(provider, "orc")) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read or write orc files yet; it does parquet, csv and json");
+    if (clauses->bucket || clauses->has_cluster_by) return unsupported(self, "buckets or CLUSTER BY");
+    if (self->ast->is_replace) return unsupported(self, "REPLACE TABLE");
+    self->table.namespace_parts = self->name->identifier.namespace_parts;
+    self->table.namespace_count = self->name->identifier.namespace_count;
+    self->table.name = lower(command, self->name->identifier.name);
+    self->table.provider = provider;
+    self->table.created_micros = nl_now_micros();
+    if (clauses->has_comment) self->table.comment = clauses->comment;
+    nl_command_properties(command, clauses->properties, &self->table.properties, &self->table.property_count);
+    NL_TRY(make_options(self, &location));
+    return make_location(self, location);
+}
+
+/* The files that are there already say what their columns are. */
+static nl_status inferred_fields(plain_creation *self, const nl_field **fields, uint32_t *count)
+{
+    nl_command *command = self->command;
+    const nl_table *source = NULL;
+    nl_fs *fs = NULL;
+    NL_TRY(nl_session_files(command->session, &fs));
+    nl_error *error = nl_file_source_new(fs, self->table.provider, &self->table.location, 1, self->table.options, self->table.option_count, NULL, &command->confs, command->memory,
+                                         command->query.pool, &source);
+    if (error && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) {
+        nl_error_free(error);
+        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is(self->table.provider, "csv") ? "CSV" : nl_str_is(self->table.provider, "json") ? "JSON" : "Parquet"));
+    }
+    NL_TRY(error);
+    *fields = nl_type_copy(command->arena, source->row_type)->children;
+    *count = source->row_type->child_count;
+    nl_table_release(source);
+    return NULL;
+}
+
+static nl_status create_from_query(plain_creation *self)
+{
+    nl_command *command = self->command;
+    const nl_logical *query = NULL, *input = NULL;
+    const nl_identifier identifier = {self->table.namespace_parts, self->table.namespace_count, self->table.name};
+    NL_TRY(nl_analyze_query(&command->context, self->ast->query, &query));
+    NL_TRY(nl_view_check_columns(command, query, NULL, 0));
+    nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, query->column_count + 1);
+    for (uint32_t i = 0; i < query->column_count; i++) fields[i] = (nl_field){.name = query->columns[i].name, .type = query->columns[i].type, .is_nullable = true};
+    NL_TRY(arrange(self, fields, query->column_count));
+    NL_TRY(nl_plan_store(&command->context, query, self->table.row_type, nl_command_quoted_name(command, self->name), self->table.partition_count > 0, &input));
+    NL_TRY(nl_session_put_plain_table(command->session, &self->table));
+    nl_status status = nl_plain_write(command, nl_session_find_plain_table(command->session, &identifier), input, false, NULL);
+    if (status) nl_session_drop_plain_table(command->session, &identifier);
+    return status;
+}
+
+nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create, const nl_session_name *name)
+{
+    plain_creation self = {.command = command, .ast = create, .name = name};
+    const nl_field *fields = NULL;
+    uint32_t count = 0;
+    nl_fs *fs = NULL;
+    NL_TRY(prepare(&self));
+    if (create->query) return create_from_query(&self);
+    NL_TRY(declared_fields(&self, &fields, &count));
+    if (count == 0 || create->columns.count == 0) NL_TRY(inferred_fields(&self, &fields, &count));
+    NL_TRY(arrange(&self, fields, count));
+    NL_TRY(nl_session_files(command->session, &fs));
+    NL_TRY(nl_fs_make_directory(fs, self.table.location));
+    return nl_session_put_plain_table(command->session, &self.table);
+}

@@ -1,0 +1,33 @@
+/* session/plain_tables.h - tables over plain files (USING parquet, csv, json) of the session catalog. They live as long as the
+ * session, as in Spark without Hive; their files stay.
+ *
+ * An entry never changes: a change puts another in its place.
+ */
+#pragma once
+
+#include "session/session.h"
+
+typedef struct nl_plain_table { /* borrowed from the session until it is put or dropped again */
+    const nl_str *namespace_parts; /* without the catalog */
+    uint32_t namespace_count;
+    nl_str name;
+    nl_str provider;        /* lower case: "parquet" */
+    nl_str location;
+    bool is_external;       /* made with LOCATION: DROP leaves the files */
+    nl_str comment, owner;  /* data NULL: none */
+    const nl_type *row_type;  /* STRUCT: what the files hold, then the partition columns */
+    uint32_t partition_count; /* the last columns */
+    const nl_property *options; /* for readers and writers of the format */
+    uint32_t option_count;
+    const nl_property *properties;
+    uint32_t property_count;
+    const nl_str *folders; /* the partitions, sorted: "b=x/c=1" */
+    uint32_t folder_count;
+    int64_t created_micros;
+} nl_plain_table;
+
+/* Copies everything; takes the place of one of that name. */
+NL_MUST_USE nl_status nl_session_put_plain_table(nl_session *session, const nl_plain_table *table);
+const nl_plain_table *nl_session_find_plain_table(const nl_session *session, const nl_identifier *identifier); /* any case; or NULL */
+bool nl_session_drop_plain_table(nl_session *session, const nl_identifier *identifier);
+const nl_plain_table *nl_session_plain_table_at(const nl_session *session, uint32_t i); /* NULL past the end */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "connect/translate.h"
 #include "sql/parser.h"
 
 typedef Spark__Connect__AnalyzePlanRequest analyze_request;
@@ -244,10 +245,52 @@ static nl_status answer_ddl(nl_request *request, const Spark__Connect__AnalyzePl
     return NULL;
 }
 
+/* In back-quotes unless it is a plain word. */
+static void append_name(nl_builder *out, nl_str name)
+{
+    bool is_plain = name.length > 0 && !(name.data[0] >= '0' && name.data[0] <= '9');
+    for (size_t i = 0; i < name.length && is_plain; i++) {
+        const char c = name.data[i];
+        is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    }
+    if (!is_plain) nl_append_char(out, '`');
+    for (size_t i = 0; i < name.length; i++) {
+        if (name.data[i] == '`') nl_append_char(out, '`');
+        nl_append_char(out, name.data[i]);
+    }
+    if (!is_plain) nl_append_char(out, '`');
+}
+
+/* StructType.toDDL: the columns of CREATE TABLE. */
 static nl_status answer_json(nl_request *request, const Spark__Connect__AnalyzePlanRequest__JsonToDDL *wanted, analyze_response *answer)
 {
-    (void)request, (void)wanted, (void)answer;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas %s does not make DDL of a JSON schema yet.", NILAS_VERSION);
+    const nl_type *type = NULL;
+    nl_builder out;
+    ANSWER(request, made, JsonToDDL);
+    spark__connect__analyze_plan_response__json_to_ddl__init(made);
+    NL_TRY(nl_sql_parse_json_type(request->arena, nl_message_text(wanted->json_string), &type));
+    if (type->id != NL_TYPE_STRUCT) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The schema is no struct.");
+    nl_builder_init(&out, NL_RPC_MESSAGE_BYTES_MAX);
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        const nl_field *field = &type->children[i];
+        if (i > 0) nl_append_char(&out, ',');
+        append_name(&out, field->name);
+        nl_append_char(&out, ' ');
+        nl_append(&out, nl_type_sql(request->arena, field->type));
+        if (!field->is_nullable) nl_append_c(&out, " NOT NULL");
+        if (field->comment.length == 0) continue;
+        nl_append_c(&out, " COMMENT '");
+        for (size_t k = 0; k < field->comment.length; k++) {
+            if (field->comment.data[k] == '\'') nl_append_char(&out, '\\');
+            nl_append_char(&out, field->comment.data[k]);
+        }
+        nl_append_char(&out, '\'');
+    }
+    made->ddl_string = NL_UNCONST(nl_str_c(request->arena, nl_builder_str(&out)));
+    nl_builder_fini(&out);
+    answer->json_to_ddl = made;
+    answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_JSON_TO_DDL;
+    return NULL;
 }
 
 /* ---- caching ------------------------------------------------------------------------------------------------------ */

@@ -17,6 +17,12 @@ static nl_status json_field(nl_arena *arena, const json_t *json, uint32_t depth,
     const json_t *metadata = json_object_get(json, "metadata");
     if (!name) return refuse("a field of a schema has no name");
     *field = (nl_field){.name = nl_arena_str(arena, nl_str_from(name)), .is_nullable = !json_is_false(nullable)};
+    static const char *const known[] = {"comment", NULL};
+    const char *comment = json_string_value(json_object_get(metadata, "comment"));
+    if (comment) {
+        field->comment = nl_arena_str(arena, nl_str_from(comment));
+        metadata = nl_json_unknown(arena, metadata, known);
+    }
     if (json_is_object(metadata) && json_object_size(metadata)) {
         nl_builder out;
         nl_builder_init(&out, SIZE_MAX);

@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     nl_arena *arena = nl_arena_new(NULL);
     const nl_str sql = {(const char *)data, size};
-    nl_str text = {0};
-    nl_error_free(nl_dialect_to_engine(arena, sql, NULL, &text));
+    nl_str text = {0}, then = {0};
+    nl_error_free(nl_dialect_to_engine(arena, sql, NULL, &text, &then));
     nl_ast_statement *statement = NULL;
     /* A text without anything of Trino's own stays as it is. */
     bool is_plain = true;

@@ -205,7 +205,8 @@ const nl_type *nl_type_copy(nl_arena *arena, const nl_type *type)
 static bool types_equal(const nl_type *a, const nl_type *b, bool with_nullability)
 {
     if (a == b) return true;
-    if (a->id != b->id || a->precision != b->precision || a->scale != b->scale || a->start_field != b->start_field ||
+    const bool is_decimal = a->id == NL_TYPE_DECIMAL; /* what a timestamp shows is no part of what it is */
+    if (a->id != b->id || (is_decimal && a->precision != b->precision) || a->scale != b->scale || a->start_field != b->start_field ||
         a->end_field != b->end_field || a->string_kind != b->string_kind || a->length != b->length ||
         a->child_count != b->child_count || !nl_str_equal(a->collation, b->collation))
         return false;

@@ -66,7 +66,7 @@ typedef struct nl_field {
 struct nl_type {
     nl_type_id id;
     nl_physical physical;
-    uint8_t precision;            /* DECIMAL */
+    uint8_t precision;            /* DECIMAL; timestamps in Trino's dialect: digits shown behind the second and 1, 0: six. No part of equality there */
     uint8_t scale;                /* DECIMAL */
     uint8_t start_field;          /* intervals: nl_interval_field */
     uint8_t end_field;

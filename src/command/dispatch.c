@@ -86,6 +86,7 @@ static void prepare(nl_command *command)
     nl_session *session = command->session;
     command->confs = (nl_eval_confs){
         .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
+        .is_trino = nl_session_get_bool(session, "spark.nilas.sql.trino"),
         .zone = nl_session_zone(session),
         .now_micros = nl_now_micros(),
         .cancel = nl_session_cancel_token(session),

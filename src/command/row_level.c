@@ -36,7 +36,7 @@ static nl_str verb_property(const nl_row_level *self, const char *suffix, const 
 
 nl_status nl_row_level_is_merge_on_read(const nl_row_level *self, bool *is_merge_on_read)
 {
-    const nl_str mode = verb_property(self, "mode", "copy-on-write");
+    const nl_str mode = verb_property(self, "mode", self->command->confs.is_trino ? "merge-on-read" : "copy-on-write"); /* as Trino, which knows nothing else */
     *is_merge_on_read = nl_str_is_nocase(mode, "merge-on-read");
     if (!*is_merge_on_read && !nl_str_is_nocase(mode, "copy-on-write"))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Unknown row-level operation mode: " NL_STR_FMT, NL_STR_ARG(mode));

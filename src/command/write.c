@@ -189,10 +189,24 @@ static void complete_operation(nl_command *command, const nl_write_table *target
     operation->property_count++;
 }
 
+/* Whole files that were dropped: what the snapshot says; else the rows that went through the sink. */
+static void count_changes(nl_command *command, const nl_write_table *target, const nl_operation *operation, const nl_written_files *files)
+{
+    int64_t count = files->row_count;
+    if (operation->kind == NL_OPERATION_DELETE) {
+        const nl_table_metadata *metadata = nl_iceberg_table_metadata(target->table);
+        const nl_snapshot *snapshot = nl_table_current_snapshot(metadata);
+        if (!snapshot || !nl_parse_int64(nl_snapshot_summary(snapshot, "deleted-records"), &count)) count = 0;
+        nl_table_metadata_release(metadata);
+    }
+    atomic_fetch_add(&nl_session_progress(command->session)->changed_rows, (uint64_t)count);
+}
+
 nl_status nl_commit_files(nl_command *command, const nl_write_table *target, nl_operation *operation, nl_iceberg_sink *sink, const nl_written_files *files)
 {
     complete_operation(command, target, files, operation);
     nl_status status = nl_operation_commit(target->table, operation, NULL);
+    if (!status) count_changes(command, target, operation, files);
     if (status && sink && nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE) nl_iceberg_sink_discard(sink);
     nl_iceberg_sink_free(sink);
     return status;

@@ -51,22 +51,35 @@ static const nl_type *wider_decimal(const nl_type *a, const nl_type *b)
     return nl_type_decimal(38, NL_MAX(0, 38 - integral));
 }
 
-static const nl_type *common_numeric(const nl_type *a, const nl_type *b, bool is_ansi)
+const nl_type *nl_decimal_of_integer_in_trino(const nl_type *integral)
+{
+    return integral->id == NL_TYPE_BIGINT ? nl_type_decimal(19, 0) : nl_decimal_of_integer(integral);
+}
+
+/* The scale is kept, the digits before it are cut at 38 in all. */
+static const nl_type *wider_decimal_in_trino(const nl_type *a, const nl_type *b)
+{
+    const int scale = NL_MAX(a->scale, b->scale), integral = NL_MAX(a->precision - a->scale, b->precision - b->scale);
+    return nl_type_decimal(NL_MIN(38, integral + scale), scale);
+}
+
+static const nl_type *common_numeric(const nl_type *a, const nl_type *b, nl_type_rules rules)
 {
     if (a->id == NL_TYPE_DECIMAL || b->id == NL_TYPE_DECIMAL) {
         const nl_type *other = a->id == NL_TYPE_DECIMAL ? b : a;
         const nl_type *decimal = a->id == NL_TYPE_DECIMAL ? a : b;
+        if (other->id == NL_TYPE_FLOAT && rules == NL_RULES_TRINO) return other;
         if (other->id == NL_TYPE_FLOAT || other->id == NL_TYPE_DOUBLE) return nl_type_double();
-        if (other->id != NL_TYPE_DECIMAL) other = nl_decimal_of_integer(other);
-        return wider_decimal(decimal, other);
+        if (other->id != NL_TYPE_DECIMAL) other = rules == NL_RULES_TRINO ? nl_decimal_of_integer_in_trino(other) : nl_decimal_of_integer(other);
+        return rules == NL_RULES_TRINO ? wider_decimal_in_trino(decimal, other) : wider_decimal(decimal, other);
     }
     const nl_type *wide = a->id > b->id ? a : b;
     const nl_type *narrow = a->id > b->id ? b : a;
-    if (is_ansi && wide->id == NL_TYPE_FLOAT && narrow->id != NL_TYPE_FLOAT) return nl_type_double();
+    if (rules == NL_RULES_ANSI && wide->id == NL_TYPE_FLOAT && narrow->id != NL_TYPE_FLOAT) return nl_type_double();
     return wide;
 }
 
-static const nl_type *common_string(nl_arena *arena, const nl_type *string, const nl_type *other, bool is_ansi)
+static const nl_type *common_string(nl_arena *arena, const nl_type *string, const nl_type *other, nl_type_rules rules)
 {
     (void)arena;
     if (other->id == NL_TYPE_STRING) {
@@ -74,21 +87,21 @@ static const nl_type *common_string(nl_arena *arena, const nl_type *string, cons
         if (string->string_kind != NL_STRING_PLAIN || other->string_kind != NL_STRING_PLAIN) return nl_type_string();
         return string->collation.length == 0 ? other : other->collation.length == 0 ? string : NULL;
     }
-    if (!is_ansi) return is_atomic(other) && other->id != NL_TYPE_BINARY && other->id != NL_TYPE_BOOLEAN ? nl_type_string() : NULL;
+    if (!rules) return is_atomic(other) && other->id != NL_TYPE_BINARY && other->id != NL_TYPE_BOOLEAN ? nl_type_string() : NULL;
     if (nl_type_is_integral(other)) return nl_type_bigint();
     if (is_fractional(other)) return nl_type_double();
     if (is_ansi_interval(other)) return NULL;
     return is_atomic(other) ? other : NULL;
 }
 
-static const nl_type *common_struct(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi)
+static const nl_type *common_struct(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules)
 {
     if (a->child_count != b->child_count) return NULL;
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, NL_MAX(a->child_count, 1u));
     for (uint32_t i = 0; i < a->child_count; i++) {
         if (!nl_str_equal_nocase(a->children[i].name, b->children[i].name)) return NULL;
         fields[i] = a->children[i];
-        fields[i].type = nl_common_type(arena, a->children[i].type, b->children[i].type, is_ansi);
+        fields[i].type = nl_common_type(arena, a->children[i].type, b->children[i].type, rules);
         fields[i].is_nullable |= b->children[i].is_nullable;
         if (fields[i].type == NULL) return NULL;
     }
@@ -102,14 +115,20 @@ static const nl_type *common_datetime(const nl_type *a, const nl_type *b)
     return nl_type_of(NL_TYPE_TIMESTAMP);
 }
 
-const nl_type *nl_common_type(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi)
+/* Of two timestamps the one that shows more digits behind the second; precision 0 shows all six. */
+static const nl_type *finer_time(const nl_type *a, const nl_type *b)
 {
-    if (nl_type_equal_with_nullability(a, b)) return a;
+    return is_datetime(a) && (b->precision == 0 || (a->precision != 0 && b->precision > a->precision)) ? b : a;
+}
+
+const nl_type *nl_common_type(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules)
+{
+    if (nl_type_equal_with_nullability(a, b)) return rules == NL_RULES_TRINO ? finer_time(a, b) : a;
     if (a->id == NL_TYPE_NULL) return b;
     if (b->id == NL_TYPE_NULL) return a;
-    if (nl_type_is_numeric(a) && nl_type_is_numeric(b)) return common_numeric(a, b, is_ansi);
-    if (a->id == NL_TYPE_STRING) return common_string(arena, a, b, is_ansi);
-    if (b->id == NL_TYPE_STRING) return common_string(arena, b, a, is_ansi);
+    if (nl_type_is_numeric(a) && nl_type_is_numeric(b)) return common_numeric(a, b, rules);
+    if (a->id == NL_TYPE_STRING) return common_string(arena, a, b, rules);
+    if (b->id == NL_TYPE_STRING) return common_string(arena, b, a, rules);
     if (is_datetime(a) && is_datetime(b)) return common_datetime(a, b);
     if (a->id != b->id) return NULL;
     if (a->id == NL_TYPE_INTERVAL_YM)
@@ -117,30 +136,31 @@ const nl_type *nl_common_type(nl_arena *arena, const nl_type *a, const nl_type *
     if (a->id == NL_TYPE_INTERVAL_DT)
         return nl_type_interval_dt(NL_MIN(a->start_field, b->start_field), NL_MAX(a->end_field, b->end_field));
     if (a->id == NL_TYPE_ARRAY) {
-        const nl_type *element = nl_common_type(arena, a->children[0].type, b->children[0].type, is_ansi);
+        const nl_type *element = nl_common_type(arena, a->children[0].type, b->children[0].type, rules);
         return element ? nl_type_array(arena, element, a->contains_null || b->contains_null) : NULL;
     }
     if (a->id == NL_TYPE_MAP) {
-        const nl_type *key = nl_common_type(arena, a->children[0].type, b->children[0].type, is_ansi);
-        const nl_type *value = nl_common_type(arena, a->children[1].type, b->children[1].type, is_ansi);
+        const nl_type *key = nl_common_type(arena, a->children[0].type, b->children[0].type, rules);
+        const nl_type *value = nl_common_type(arena, a->children[1].type, b->children[1].type, rules);
         return key && value ? nl_type_map(arena, key, value, a->contains_null || b->contains_null) : NULL;
     }
-    if (a->id == NL_TYPE_STRUCT) return common_struct(arena, a, b, is_ansi);
+    if (a->id == NL_TYPE_STRUCT) return common_struct(arena, a, b, rules);
     return nl_type_equal(a, b) ? a : NULL;
 }
 
-bool nl_can_cast_implicitly(const nl_type *from, const nl_type *to, bool is_ansi)
+bool nl_can_cast_implicitly(const nl_type *from, const nl_type *to, nl_type_rules rules)
 {
     if (nl_type_equal(from, to) || from->id == NL_TYPE_NULL) return true;
-    if (nl_type_is_numeric(from) && nl_type_is_numeric(to)) return true;
-    if (from->id == NL_TYPE_STRING) return to->id == NL_TYPE_STRING || is_atomic(to) || (!is_ansi && to->id == NL_TYPE_INTERVAL);
+    if (nl_type_is_numeric(from) && nl_type_is_numeric(to)) return rules != NL_RULES_TRINO || nl_type_is_integral(from) || !nl_type_is_integral(to);
+    if (rules == NL_RULES_TRINO && (from->id == NL_TYPE_STRING) != (to->id == NL_TYPE_STRING)) return false;
+    if (from->id == NL_TYPE_STRING) return to->id == NL_TYPE_STRING || is_atomic(to) || (rules == NL_RULES_LEGACY && to->id == NL_TYPE_INTERVAL);
     if (to->id == NL_TYPE_STRING) return is_atomic(from) || from->id == NL_TYPE_INTERVAL;
-    if (is_datetime(from) && is_datetime(to)) return true;
+    if (is_datetime(from) && is_datetime(to)) return rules != NL_RULES_TRINO || from->id == NL_TYPE_DATE || to->id == NL_TYPE_TIMESTAMP;
     if (from->id != to->id) return false;
     if (is_ansi_interval(from)) return true;
     if (from->child_count != to->child_count || from->child_count == 0) return false;
     for (uint32_t i = 0; i < from->child_count; i++)
-        if (!nl_can_cast_implicitly(from->children[i].type, to->children[i].type, is_ansi)) return false;
+        if (!nl_can_cast_implicitly(from->children[i].type, to->children[i].type, rules)) return false;
     return true;
 }
 

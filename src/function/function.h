@@ -29,6 +29,7 @@ typedef enum nl_function_kind {
 /* Session facts that results may depend on; constant during one statement. */
 typedef struct nl_eval_confs {
     bool is_ansi;                 /* spark.sql.ansi.enabled                                     */
+    bool is_trino;                /* spark.nilas.sql.trino: types and operators follow Trino    */
     const nl_timezone *zone;      /* spark.sql.session.timeZone                                 */
     int64_t now_micros;           /* current_timestamp(): one instant for the whole statement   */
     nl_str current_catalog;

@@ -54,7 +54,12 @@
     G(histogram)              \
     G(count_min)              \
     G(bitmap)                 \
-    G(ranking)
+    G(ranking)                \
+    G(trino_text)             \
+    G(trino_time)             \
+    G(trino_list)             \
+    G(trino_number)           \
+    G(trino_json)
 
 #define G(name) extern const nl_function_group nl_functions_##name;
 NL_FUNCTION_GROUPS(G)

@@ -256,13 +256,13 @@ static const nl_type *default_type(nl_arena *arena, const nl_pattern *pattern)
 }
 
 /* What `type` must be cast to for `pattern`, by Spark's implicit casts; NULL when it does not fit. */
-static const nl_type *coerce(nl_arena *arena, const nl_pattern *pattern, const nl_type *type, bool is_ansi)
+static const nl_type *coerce(nl_arena *arena, const nl_pattern *pattern, const nl_type *type, nl_type_rules rules)
 {
     if (accepts_ansi_class(pattern, type)) return type;
     if (type->id == NL_TYPE_NULL) return default_type(arena, pattern);
     switch (pattern->kind) {
     case NL_PATTERN_TYPE:
-        return nl_can_cast_implicitly(type, pattern->type, is_ansi) ? pattern->type : NULL;
+        return nl_can_cast_implicitly(type, pattern->type, rules) ? pattern->type : NULL;
     case NL_PATTERN_NUMERIC:
     case NL_PATTERN_DECIMAL:
         if (type->id == NL_TYPE_STRING) return default_type(arena, pattern);
@@ -271,7 +271,7 @@ static const nl_type *coerce(nl_arena *arena, const nl_pattern *pattern, const n
         if (pattern->kind == NL_PATTERN_DECIMAL && type->id == NL_TYPE_DOUBLE) return nl_type_decimal(30, 15);
         return NULL;
     case NL_PATTERN_INTEGRAL:
-        return type->id == NL_TYPE_STRING && !is_ansi ? nl_type_int() : NULL;
+        return type->id == NL_TYPE_STRING && rules == NL_RULES_LEGACY ? nl_type_int() : NULL;
     case NL_PATTERN_UNION:
         for (uint32_t i = 0; i < pattern->child_count; i++) {
             const nl_pattern *child = pattern->children[i];
@@ -279,22 +279,22 @@ static const nl_type *coerce(nl_arena *arena, const nl_pattern *pattern, const n
         }
         for (uint32_t i = 0; i < pattern->child_count; i++) {
             const nl_pattern *child = pattern->children[i];
-            if (is_ansi && nl_type_is_numeric(type) && child->kind == NL_PATTERN_TYPE && nl_type_is_numeric(child->type)) continue;
-            const nl_type *target = coerce(arena, child, type, is_ansi);
+            if (rules != NL_RULES_LEGACY && nl_type_is_numeric(type) && child->kind == NL_PATTERN_TYPE && nl_type_is_numeric(child->type)) continue;
+            const nl_type *target = coerce(arena, child, type, rules);
             if (target != NULL) return target;
         }
         return NULL;
     case NL_PATTERN_ARRAY:
         if (type->id != NL_TYPE_ARRAY) return NULL;
         {
-            const nl_type *element = coerce(arena, pattern->children[0], type->children[0].type, is_ansi);
+            const nl_type *element = coerce(arena, pattern->children[0], type->children[0].type, rules);
             return element ? nl_type_array(arena, element, type->contains_null) : NULL;
         }
     case NL_PATTERN_MAP:
         if (type->id != NL_TYPE_MAP) return NULL;
         {
-            const nl_type *key = coerce(arena, pattern->children[0], type->children[0].type, is_ansi);
-            const nl_type *value = coerce(arena, pattern->children[1], type->children[1].type, is_ansi);
+            const nl_type *key = coerce(arena, pattern->children[0], type->children[0].type, rules);
+            const nl_type *value = coerce(arena, pattern->children[1], type->children[1].type, rules);
             return key && value ? nl_type_map(arena, key, value, type->contains_null) : NULL;
         }
     case NL_PATTERN_ANY:
@@ -318,7 +318,7 @@ static bool bind_variables(const nl_bind *bind, const nl_pattern *pattern, const
         uint32_t slot = (uint32_t)(pattern->variable - 'A');
         const nl_type *before = match->variables[slot];
         match->variable_nullable[slot] |= is_nullable;
-        match->variables[slot] = before == NULL ? type : nl_common_type(bind->arena, before, type, bind->confs->is_ansi);
+        match->variables[slot] = before == NULL ? type : nl_common_type(bind->arena, before, type, nl_confs_rules(bind->confs));
         if (match->variables[slot] != NULL) return true;
         match->variables[slot] = before;
         return false;
@@ -357,7 +357,7 @@ static bool has_variable(const nl_pattern *pattern)
 
 bool nl_alternative_match(const nl_alternative *alternative, const nl_bind *bind, nl_match *match)
 {
-    bool is_ansi = bind->confs->is_ansi;
+    const nl_type_rules rules = nl_confs_rules(bind->confs);
     *match = (nl_match){.types = NL_NEW_ARRAY(bind->arena, const nl_type *, NL_MAX(bind->argument_count, 1u)), .is_exact = true};
     for (uint32_t i = 0; i < bind->argument_count; i++) {
         const nl_pattern *pattern = nl_alternative_argument(alternative, i);
@@ -375,7 +375,7 @@ bool nl_alternative_match(const nl_alternative *alternative, const nl_bind *bind
             match->types[i] = type;
             continue;
         }
-        const nl_type *target = coerce(bind->arena, pattern, type, is_ansi);
+        const nl_type *target = coerce(bind->arena, pattern, type, rules);
         if (target == NULL) return false;
         if (!bind_variables(bind, pattern, target, is_nullable, match)) return false;
         match->types[i] = target;

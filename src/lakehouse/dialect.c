@@ -1,31 +1,17 @@
 /* lakehouse/dialect.c - see dialect.h. A token keeps its text, or gets another; passes look at neighbours and never at what
  * stands inside literals, names or comments.
  */
-#include "lakehouse/dialect.h"
+#include "lakehouse/dialect_private.h"
 
 #include <ctype.h>
 
 #include "base/status.h"
 
-typedef enum token_kind { TOKEN_SPACE, TOKEN_WORD, TOKEN_NUMBER, TOKEN_TEXT, TOKEN_NAME, TOKEN_SIGN } token_kind;
-
-typedef struct token {
-    token_kind kind;
-    nl_str text;
-    nl_str before, after; /* put around it; empty: nothing */
-} token;
-
-typedef struct dialect {
-    nl_arena *arena;
-    token *tokens; /* with room for one more than there are bytes */
-    uint32_t *partner; /* of a bracket: the one that it opens or closes; count: none */
-    uint32_t count;
-} dialect;
-
 const nl_property nl_dialect_confs[] = {
     {NL_STR_INIT("spark.sql.ansi.enabled"), NL_STR_INIT("true")},
     {NL_STR_INIT("spark.sql.session.timeZone"), NL_STR_INIT("UTC")},
     {NL_STR_INIT("spark.nilas.sql.trino"), NL_STR_INIT("true")},
+    {NL_STR_INIT("spark.sql.variable.substitute"), NL_STR_INIT("false")},
 };
 const uint32_t nl_dialect_conf_count = NL_COUNT(nl_dialect_confs);
 
@@ -61,88 +47,106 @@ static size_t space_end(nl_str sql, size_t i)
     return i;
 }
 
-static size_t token_end(nl_str sql, size_t i, token_kind *kind)
+/* 12, 1.5, 1.5E-3, .5 */
+static size_t number_end(nl_str sql, size_t i)
 {
-    const char c = sql.data[i];
-    const size_t space = space_end(sql, i);
-    *kind = TOKEN_SPACE;
-    if (space > i) return space;
-    *kind = c == '\'' ? TOKEN_TEXT : TOKEN_NAME;
-    if (c == '\'' || c == '"' || c == '`') return quoted_end(sql, i);
-    size_t end = i + 1;
-    if (isdigit((unsigned char)c)) {
-        *kind = TOKEN_NUMBER;
-        while (end < sql.length && (isalnum((unsigned char)sql.data[end]) || sql.data[end] == '.')) end++;
-    } else if (is_word_byte(c)) {
-        *kind = TOKEN_WORD;
-        while (end < sql.length && is_word_byte(sql.data[end])) end++;
-    } else {
-        *kind = TOKEN_SIGN;
+    size_t end = i;
+    for (; end < sql.length; end++) {
+        const char c = sql.data[end];
+        const bool is_sign = (c == '-' || c == '+') && end > i && (sql.data[end - 1] == 'e' || sql.data[end - 1] == 'E');
+        if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !is_sign) break;
     }
     return end;
 }
 
-static void read_tokens(dialect *self, nl_str sql)
+static size_t token_end(nl_str sql, size_t i, bool is_behind_name, nl_token_kind *kind)
 {
-    self->tokens = NL_NEW_ARRAY(self->arena, token, sql.length + 1);
+    const char c = sql.data[i];
+    const size_t space = space_end(sql, i);
+    *kind = NL_TOKEN_SPACE;
+    if (space > i) return space;
+    *kind = c == '\'' ? NL_TOKEN_TEXT : NL_TOKEN_NAME;
+    if (c == '\'' || c == '"' || c == '`') return quoted_end(sql, i);
+    const bool is_fraction = c == '.' && !is_behind_name && i + 1 < sql.length && isdigit((unsigned char)sql.data[i + 1]);
+    size_t end = i + 1;
+    if (isdigit((unsigned char)c) || is_fraction) {
+        *kind = NL_TOKEN_NUMBER;
+        return number_end(sql, i);
+    }
+    if (is_word_byte(c)) {
+        *kind = NL_TOKEN_WORD;
+        while (end < sql.length && is_word_byte(sql.data[end])) end++;
+    } else {
+        *kind = NL_TOKEN_SIGN;
+    }
+    return end;
+}
+
+static void read_tokens(nl_dialect *self, nl_str sql)
+{
+    self->tokens = NL_NEW_ARRAY(self->arena, nl_token, sql.length + 1);
     for (size_t i = 0; i < sql.length;) {
-        token_kind kind;
-        const size_t end = token_end(sql, i, &kind);
-        self->tokens[self->count++] = (token){.kind = kind, .text = nl_str_slice(sql, i, end)};
+        nl_token_kind kind;
+        const bool is_behind_name = i > 0 && (is_word_byte(sql.data[i - 1]) || strchr("\"`)]", sql.data[i - 1]));
+        const size_t end = token_end(sql, i, is_behind_name, &kind);
+        self->tokens[self->count++] = (nl_token){.kind = kind, .text = nl_str_slice(sql, i, end)};
         i = end;
     }
 }
 
-/* The next token that is no space, from `at` on; count: there is none. */
-static uint32_t solid(const dialect *self, uint32_t at)
+uint32_t nl_dialect_solid(const nl_dialect *self, uint32_t at)
 {
-    while (at < self->count && (self->tokens[at].kind == TOKEN_SPACE || self->tokens[at].text.length == 0)) at++;
+    while (at < self->count && (self->tokens[at].kind == NL_TOKEN_SPACE || self->tokens[at].text.length == 0)) at++;
     return at;
 }
 
-static bool is_word(const dialect *self, uint32_t at, const char *word)
+bool nl_dialect_is_word(const nl_dialect *self, uint32_t at, const char *word)
 {
-    return at < self->count && self->tokens[at].kind == TOKEN_WORD && nl_str_is_nocase(self->tokens[at].text, word);
+    return at < self->count && self->tokens[at].kind == NL_TOKEN_WORD && nl_str_is_nocase(self->tokens[at].text, word);
 }
 
-static bool is_sign(const dialect *self, uint32_t at, char sign)
+bool nl_dialect_is_sign(const nl_dialect *self, uint32_t at, char sign)
 {
-    return at < self->count && self->tokens[at].kind == TOKEN_SIGN && self->tokens[at].text.data[0] == sign;
+    return at < self->count && self->tokens[at].kind == NL_TOKEN_SIGN && self->tokens[at].text.data[0] == sign;
 }
 
-static uint32_t before(const dialect *self, uint32_t at)
+bool nl_dialect_is_name(const nl_dialect *self, uint32_t at)
+{
+    return at < self->count && (self->tokens[at].kind == NL_TOKEN_WORD || self->tokens[at].kind == NL_TOKEN_NAME);
+}
+
+uint32_t nl_dialect_before(const nl_dialect *self, uint32_t at)
 {
     while (at > 0)
-        if (self->tokens[--at].kind != TOKEN_SPACE && self->tokens[at].text.length) return at;
+        if (self->tokens[--at].kind != NL_TOKEN_SPACE && self->tokens[at].text.length) return at;
     return self->count;
 }
 
-/* The bracket that closes the one at `at`; count: none does. Known from the start, so that nesting costs nothing. */
-static uint32_t closing(const dialect *self, uint32_t at)
+uint32_t nl_dialect_closing(const nl_dialect *self, uint32_t at)
 {
     return at < self->count && self->partner[at] > at ? self->partner[at] : self->count;
 }
 
-static void pair_brackets(dialect *self)
+static void pair_brackets(nl_dialect *self)
 {
     uint32_t *open = NL_NEW_ARRAY(self->arena, uint32_t, self->count + 1), depth = 0;
     self->partner = NL_NEW_ARRAY(self->arena, uint32_t, self->count + 1);
     for (uint32_t i = 0; i <= self->count; i++) self->partner[i] = self->count;
     for (uint32_t i = 0; i < self->count; i++) {
-        if (is_sign(self, i, '(') || is_sign(self, i, '[')) open[depth++] = i;
-        if (!is_sign(self, i, ')') && !is_sign(self, i, ']')) continue;
+        if (nl_dialect_is_sign(self, i, '(') || nl_dialect_is_sign(self, i, '[')) open[depth++] = i;
+        if (!nl_dialect_is_sign(self, i, ')') && !nl_dialect_is_sign(self, i, ']')) continue;
         if (depth == 0) continue;
         self->partner[i] = open[--depth];
         self->partner[open[depth]] = i;
     }
 }
 
-static void drop(dialect *self, uint32_t from, uint32_t to)
+void nl_dialect_drop(nl_dialect *self, uint32_t from, uint32_t to)
 {
-    for (; from < to && from < self->count; from++) self->tokens[from] = (token){.kind = TOKEN_SPACE};
+    for (; from < to && from < self->count; from++) self->tokens[from] = (nl_token){.kind = NL_TOKEN_SPACE};
 }
 
-static void append_tokens(const dialect *self, uint32_t from, uint32_t to, nl_builder *out)
+void nl_dialect_append(const nl_dialect *self, uint32_t from, uint32_t to, nl_builder *out)
 {
     for (; from < to; from++) {
         nl_append(out, self->tokens[from].before);
@@ -151,48 +155,74 @@ static void append_tokens(const dialect *self, uint32_t from, uint32_t to, nl_bu
     }
 }
 
-static void put(dialect *self, uint32_t at, const char *text)
+nl_str nl_dialect_text(const nl_dialect *self, uint32_t from, uint32_t to)
+{
+    nl_builder out;
+    nl_builder_init(&out, 64u << 20);
+    nl_dialect_append(self, from, to, &out);
+    const nl_str text = nl_arena_str(self->arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return text;
+}
+
+void nl_dialect_put(nl_dialect *self, uint32_t at, const char *text)
 {
     self->tokens[at].text = nl_str_from(text);
+    self->tokens[at].is_engines = true;
+}
+
+void nl_dialect_put_str(nl_dialect *self, uint32_t at, nl_str text)
+{
+    self->tokens[at] = (nl_token){.kind = NL_TOKEN_NUMBER, .is_engines = true, .text = text};
+}
+
+uint32_t nl_dialect_commas(const nl_dialect *self, uint32_t open, uint32_t *found, uint32_t most_count)
+{
+    const uint32_t end = nl_dialect_closing(self, open);
+    uint32_t count = 0;
+    for (uint32_t i = open + 1; i < end; i++) {
+        if (nl_dialect_is_sign(self, i, '(') || nl_dialect_is_sign(self, i, '[')) i = nl_dialect_closing(self, i);
+        else if (nl_dialect_is_sign(self, i, ',') && count++ < most_count) found[count - 1] = i;
+    }
+    return count;
 }
 
 /* ---- Literals and names. */
 
-/* 'it''s a \' becomes 'it\'s a \\'. */
-static nl_str engine_literal(nl_arena *arena, nl_str text)
+nl_str nl_dialect_unquote(nl_arena *arena, nl_str text)
 {
-    char *out = nl_arena_alloc(arena, 2 * text.length + 1);
+    if (text.length < 2 || !strchr("'\"`", text.data[0])) return text;
+    char *out = nl_arena_alloc(arena, text.length);
+    size_t length = 0;
+    for (size_t i = 1; i + 1 < text.length; i++) {
+        out[length++] = text.data[i];
+        if (text.data[i] == text.data[0]) i++; /* the second of two */
+    }
+    return (nl_str){out, length};
+}
+
+nl_str nl_dialect_literal(nl_arena *arena, nl_str text)
+{
+    char *out = nl_arena_alloc(arena, 2 * text.length + 2);
     size_t length = 0;
     out[length++] = '\'';
-    for (size_t i = 1; i + 1 < text.length; i++) {
+    for (size_t i = 0; i < text.length; i++) {
         if (text.data[i] == '\'' || text.data[i] == '\\') out[length++] = '\\';
-        if (text.data[i] == '\'') i++; /* the second of two */
         out[length++] = text.data[i];
     }
     out[length++] = '\'';
     return (nl_str){out, length};
 }
 
-static const char *const metadata_tables[] = {"snapshots", "history", "files", "manifests", "partitions", "refs", "entries", "all_manifests", "all_entries", "metadata_log_entries"};
-
-/* "a""b" becomes `a"b`, "t$files" becomes `t`.`files`. */
+/* "a""b" becomes `a"b`. */
 static nl_str engine_name(nl_arena *arena, nl_str text)
 {
     if (text.data[0] == '`') return text;
     char *out = nl_arena_alloc(arena, 2 * text.length + 4);
     size_t length = 0;
     const nl_str inside = nl_str_slice(text, 1, text.length - 1);
-    const size_t dollar = nl_str_find_last_char(inside, '$');
-    size_t cut = NL_NOT_FOUND;
-    for (size_t i = 0; dollar != NL_NOT_FOUND && i < NL_COUNT(metadata_tables); i++)
-        if (nl_str_is_nocase(nl_str_slice(inside, dollar + 1, inside.length), metadata_tables[i])) cut = dollar;
     out[length++] = '`';
     for (size_t i = 0; i < inside.length; i++) {
-        if (i == cut) {
-            memcpy(out + length, "`.`", 3);
-            length += 3;
-            continue;
-        }
         if (inside.data[i] == '`') out[length++] = '`';
         if (inside.data[i] == '"' && i + 1 < inside.length) i++;
         out[length++] = inside.data[i];
@@ -201,386 +231,190 @@ static nl_str engine_name(nl_arena *arena, nl_str text)
     return (nl_str){out, length};
 }
 
-static void translate_quotes(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        token *one = &self->tokens[i];
-        const bool is_closed = one->text.length > 1 && one->text.data[one->text.length - 1] == one->text.data[0];
-        if (!is_closed) continue;
-        if (one->kind == TOKEN_TEXT) one->text = engine_literal(self->arena, one->text);
-        if (one->kind == TOKEN_NAME) one->text = engine_name(self->arena, one->text);
-    }
-}
-
-/* ---- Types. */
-
-/* The bracket that closes at `at` belongs to CAST or TRY_CAST. */
-static bool closes_cast(const dialect *self, uint32_t at)
-{
-    if (at >= self->count || self->partner[at] >= at) return false;
-    const uint32_t word = before(self, self->partner[at]);
-    return is_word(self, word, "cast") || is_word(self, word, "try_cast");
-}
+/* ---- "t$snapshots": Trino's columns of the engine's metadata tables. */
 
 static const struct {
-    const char *trino, *engine; /* engine NULL: the text alone is meant */
-} typed_literals[] = {{"bigint", "BIGINT"}, {"integer", "INT"},  {"int", "INT"},         {"smallint", "SMALLINT"}, {"tinyint", "TINYINT"}, {"double", "DOUBLE"},
-                      {"real", "FLOAT"},    {"char", NULL},      {"boolean", "BOOLEAN"}, {"varchar", NULL}};
-
-static bool is_decimal_text(nl_str literal)
-{
-    bool has_digit = false;
-    for (size_t i = 1; i + 1 < literal.length; i++) {
-        if (!isdigit((unsigned char)literal.data[i]) && literal.data[i] != '.' && !(i == 1 && literal.data[i] == '-')) return false;
-        has_digit |= isdigit((unsigned char)literal.data[i]) != 0;
-    }
-    return has_digit;
-}
-
-/* BIGINT '1' becomes CAST('1' AS BIGINT), DECIMAL '1.50' becomes 1.50BD, VARCHAR 'x' becomes 'x'. */
-static void translate_typed_literals(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        const uint32_t next = solid(self, i + 1);
-        if (self->tokens[i].kind != TOKEN_WORD || next >= self->count || self->tokens[next].kind != TOKEN_TEXT) continue;
-        const nl_str text = self->tokens[next].text;
-        if (is_word(self, i, "decimal") && is_decimal_text(text)) {
-            drop(self, i, next);
-            self->tokens[next].text = nl_arena_f(self->arena, NL_STR_FMT "BD", NL_STR_ARG(nl_str_slice(text, 1, text.length - 1)));
-            self->tokens[next].kind = TOKEN_NUMBER;
-        }
-        for (size_t k = 0; k < NL_COUNT(typed_literals); k++) {
-            if (!is_word(self, i, typed_literals[k].trino)) continue;
-            drop(self, i, next);
-            if (!typed_literals[k].engine) break;
-            self->tokens[next].before = NL_STR("CAST(");
-            self->tokens[next].after = nl_arena_f(self->arena, " AS %s)", typed_literals[k].engine);
-            break;
-        }
-    }
-}
-
-static void translate_types(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        if (self->tokens[i].kind != TOKEN_WORD) continue;
-        uint32_t next = solid(self, i + 1);
-        const bool has_size = is_sign(self, next, '(') && closing(self, next) < self->count && self->tokens[solid(self, next + 1)].kind == TOKEN_NUMBER;
-        if (is_word(self, i, "varchar") && !is_sign(self, next, '(')) put(self, i, "STRING");
-        if (is_word(self, i, "varbinary") && !is_sign(self, next, '(')) put(self, i, "BINARY");
-        if (!is_word(self, i, "timestamp") || (next < self->count && self->tokens[next].kind == TOKEN_TEXT)) continue;
-        const uint32_t behind = has_size ? solid(self, closing(self, next) + 1) : next;
-        const bool with = is_word(self, behind, "with"), without = is_word(self, behind, "without");
-        const uint32_t time = solid(self, behind + 1), zone = solid(self, time + 1);
-        const bool is_zoned = (with || without) && is_word(self, time, "time") && is_word(self, zone, "zone");
-        const bool is_cast = is_word(self, before(self, i), "as") && is_sign(self, behind, ')') && closes_cast(self, behind);
-        if (is_zoned || has_size || is_cast) put(self, i, is_zoned && with ? "TIMESTAMP" : "TIMESTAMP_NTZ");
-        if (has_size) drop(self, i + 1, closing(self, next) + 1);
-        if (is_zoned) drop(self, behind, zone + 1);
-    }
-}
-
-/* ---- Sorting: nulls come last, whatever the direction. */
-
-static bool ends_sorting(const dialect *self, uint32_t at)
-{
-    static const char *const words[] = {"limit", "offset", "fetch", "rows", "range", "groups", "union", "intersect", "except", "for"};
-    for (size_t i = 0; i < NL_COUNT(words); i++)
-        if (is_word(self, at, words[i])) return true;
-    return is_sign(self, at, ')') || is_sign(self, at, ';');
-}
-
-/* From behind ORDER BY; gives the token that ends the list. */
-static uint32_t sort_items(dialect *self, uint32_t at)
-{
-    uint32_t last = self->count;
-    bool has_nulls = false;
-    for (at = solid(self, at); at <= self->count; at = solid(self, at + 1)) {
-        const bool is_end = at >= self->count || (ends_sorting(self, at) && (last < self->count || self->tokens[at].kind == TOKEN_SIGN)); /* a column may be called rows */
-        if (is_end || is_sign(self, at, ',')) {
-            if (last < self->count && !has_nulls) self->tokens[last].after = NL_STR(" NULLS LAST");
-            if (is_end) return at;
-            has_nulls = false;
-            continue;
-        }
-        if (is_word(self, at, "nulls")) has_nulls = true;
-        if (is_sign(self, at, '(') || is_sign(self, at, '[')) at = closing(self, at);
-        if (at >= self->count) return at;
-        last = at;
-    }
-    return at;
-}
-
-static void translate_sorting(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++)
-        if (is_word(self, i, "by") && is_word(self, before(self, i), "order")) (void)sort_items(self, i + 1);
-}
-
-/* FETCH FIRST n ROWS ONLY becomes LIMIT n; OFFSET n ROWS LIMIT m becomes LIMIT m OFFSET n. */
-static void translate_limits(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        const uint32_t first = solid(self, i + 1), number = solid(self, first + 1), rows = solid(self, number + 1), only = solid(self, rows + 1);
-        if (is_word(self, i, "fetch") && (is_word(self, first, "first") || is_word(self, first, "next")) && number < self->count && self->tokens[number].kind == TOKEN_NUMBER &&
-            is_word(self, only, "only")) {
-            put(self, i, "LIMIT");
-            drop(self, first, number);
-            drop(self, rows, only + 1);
-            self->tokens[i].after = NL_STR(" ");
-        }
-    }
-    for (uint32_t i = 0; i < self->count; i++) {
-        if (!is_word(self, i, "offset")) continue;
-        const uint32_t number = solid(self, i + 1);
-        uint32_t limit = solid(self, number + 1);
-        if (is_word(self, limit, "rows") || is_word(self, limit, "row")) {
-            drop(self, limit, limit + 1);
-            limit = solid(self, limit);
-        }
-        const uint32_t most = solid(self, limit + 1);
-        if (!is_word(self, limit, "limit") || most >= self->count || number >= self->count) continue;
-        const nl_str offset = self->tokens[number].text;
-        put(self, i, "LIMIT");
-        self->tokens[number].text = self->tokens[most].text;
-        put(self, limit, "OFFSET");
-        self->tokens[most].text = offset;
-    }
-}
-
-/* ---- Arrays, rows, UNNEST. */
-
-static void translate_arrays(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        const uint32_t open = solid(self, i + 1);
-        if (is_word(self, i, "array") && is_sign(self, open, '[') && closing(self, open) < self->count) {
-            put(self, closing(self, open), ")");
-            put(self, open, "(");
-        } else if (is_word(self, i, "map") && is_sign(self, open, '(') && is_word(self, solid(self, open + 1), "array")) {
-            put(self, i, "map_from_arrays");
-        } else if (is_word(self, i, "row") && is_sign(self, open, '(') && !is_word(self, before(self, i), "as")) {
-            put(self, i, "struct");
-        }
-    }
-}
-
-/* CROSS JOIN UNNEST(a) AS t(x) becomes LATERAL VIEW explode(a) t AS x; after FROM it is the function explode. */
-static void translate_unnest(dialect *self)
-{
-    for (uint32_t i = 0; i < self->count; i++) {
-        const uint32_t open = solid(self, i + 1);
-        if (!is_word(self, i, "unnest") || !is_sign(self, open, '(') || closing(self, open) >= self->count) continue;
-        const uint32_t join = before(self, i), cross = before(self, join);
-        uint32_t name = solid(self, closing(self, open) + 1);
-        if (is_word(self, before(self, i), "from")) put(self, i, "explode");
-        const bool is_joined = is_word(self, join, "join") && is_word(self, cross, "cross");
-        if (!is_joined && !is_sign(self, join, ',')) continue;
-        if (is_word(self, name, "with")) continue; /* WITH ORDINALITY: the engine says that it does not know UNNEST */
-        if (is_word(self, name, "as")) {
-            drop(self, name, name + 1);
-            name = solid(self, name);
-        }
-        const uint32_t columns = solid(self, name + 1);
-        if (name >= self->count || !is_sign(self, columns, '(') || closing(self, columns) >= self->count) continue;
-        drop(self, is_joined ? cross : join, i);
-        self->tokens[i].before = NL_STR(" LATERAL VIEW ");
-        put(self, i, "explode");
-        put(self, closing(self, columns), " ");
-        put(self, columns, " AS ");
-    }
-}
-
-/* ---- Functions. */
-
-static const struct {
-    const char *from, *to;
-} renamed[] = {
-    {"strpos", "instr"},           {"approx_distinct", "approx_count_distinct"}, {"arbitrary", "any_value"}, {"json_extract_scalar", "get_json_object"},
-    {"json_extract", "get_json_object"}, {"to_hex", "hex"},                      {"from_hex", "unhex"},      {"to_base64", "base64"},
-    {"from_base64", "unbase64"},   {"codepoint", "ascii"},                       {"random", "rand"},         {"is_nan", "isnan"},
-    {"day_of_month", "day"},       {"day_of_year", "dayofyear"},                 {"week_of_year", "weekofyear"}, {"contains", "array_contains"},
-    {"format_datetime", "date_format"}, {"parse_datetime", "to_timestamp"},      {"from_iso8601_timestamp", "to_timestamp"}, {"from_iso8601_date", "to_date"},
-    {"from_unixtime", "timestamp_seconds"}, {"bool_and", "bool_and"},            {"every", "bool_and"},      {"url_extract_host", "url_extract_host"},
+    const char *name, *columns; /* columns NULL: not supported */
+} metadata_tables[] = {
+    {"snapshots", "trino_round_time(committed_at, 3) AS committed_at, snapshot_id, parent_id, operation, manifest_list, summary"},
+    {"history", "trino_round_time(made_current_at, 3) AS made_current_at, snapshot_id, parent_id, is_current_ancestor"},
+    {"files", "* EXCEPT (lower_bounds, upper_bounds, readable_metrics, first_row_id, referenced_data_file, content_offset, content_size_in_bytes)"}, /* texts and JSON there */
+    {"partitions", "partition, record_count, CAST(file_count AS BIGINT) AS file_count, total_data_file_size_in_bytes AS total_size"},
+    {"manifests", "path, length, partition_spec_id, added_snapshot_id, added_data_files_count, existing_data_files_count, deleted_data_files_count, partition_summaries"},
+    {"refs", "*"},
+    {"metadata_log_entries", "trino_round_time(timestamp, 3) AS timestamp, file, latest_snapshot_id, latest_schema_id, latest_sequence_number"},
+    {"properties", NULL}, {"entries", NULL}, {"all_entries", NULL}, {"all_manifests", NULL}, {"data", NULL}, {"changes", NULL},
 };
 
-/* The pattern letters of MySQL (date_format, date_parse) as those of the engine. */
-static const struct {
-    char letter;
-    const char *pattern;
-} pattern_letters[] = {{'Y', "yyyy"}, {'y', "yy"}, {'m', "MM"}, {'c', "M"}, {'d', "dd"}, {'e', "d"}, {'H', "HH"}, {'k', "H"}, {'h', "hh"}, {'I', "hh"}, {'l', "h"}, {'i', "mm"},
-                       {'s', "ss"}, {'S', "ss"}, {'f', "SSSSSS"}, {'p', "a"}, {'M', "MMMM"}, {'b', "MMM"}, {'W', "EEEE"}, {'a', "EEE"}, {'j', "DDD"}, {'T', "HH:mm:ss"}};
-
-/* "'%Y-%m-%d'" becomes "'yyyy-MM-dd'"; letters that stand for themselves are quoted. data NULL: a letter has no counterpart. */
-static nl_str engine_pattern(nl_arena *arena, nl_str literal)
+static void append_part(nl_builder *out, nl_arena *arena, nl_str part)
 {
+    nl_str quoted = part;
+    if (part.data[0] != '"') quoted = nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(part));
+    if (out->length) nl_append_char(out, '.');
+    nl_append(out, engine_name(arena, quoted));
+}
+
+static nl_status translate_metadata_table(nl_dialect *self, uint32_t at, size_t which, size_t dollar, const nl_dialect_names *names)
+{
+    const nl_str text = self->tokens[at].text;
+    nl_str parts[3];
+    uint32_t first = at, count = 0;
+    if (!metadata_tables[which].columns) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The metadata table $%s is not supported", metadata_tables[which].name);
+    while (count < 3) {
+        const uint32_t dot = nl_dialect_before(self, first), name = dot < self->count ? nl_dialect_before(self, dot) : dot;
+        if (!nl_dialect_is_sign(self, dot, '.') || !nl_dialect_is_name(self, name)) break;
+        parts[count++] = self->tokens[name].text;
+        first = name;
+    }
     nl_builder out;
-    nl_builder_init(&out, 1 << 16);
-    bool is_known = true;
-    nl_append_char(&out, '\'');
-    for (size_t i = 1; i + 1 < literal.length; i++) {
-        const char c = literal.data[i];
-        const char *pattern = NULL;
-        for (size_t k = 0; c == '%' && k < NL_COUNT(pattern_letters); k++)
-            if (pattern_letters[k].letter == literal.data[i + 1]) pattern = pattern_letters[k].pattern;
-        if (pattern) nl_append_c(&out, pattern);
-        else if (isalpha((unsigned char)c)) nl_append_f(&out, "\\'%c\\'", c);
-        else if (c != '%' || literal.data[i + 1] == '%') nl_append_char(&out, c);
-        else is_known = false;
-        i += c == '%';
-    }
-    nl_append_char(&out, '\'');
-    const nl_str made = is_known ? nl_arena_str(arena, nl_builder_str(&out)) : (nl_str){0};
+    nl_builder_init(&out, 1u << 20);
+    if (count < 2 && names && names->catalog.length) append_part(&out, self->arena, names->catalog);
+    if (count < 1 && names && names->schema.length) append_part(&out, self->arena, names->schema);
+    while (count > 0) append_part(&out, self->arena, parts[--count]);
+    append_part(&out, self->arena, nl_arena_f(self->arena, NL_STR_FMT "\"", NL_STR_ARG(nl_str_slice(text, 0, dollar))));
+    const nl_str made = nl_arena_f(self->arena, "(SELECT %s FROM " NL_STR_FMT ".%s)", metadata_tables[which].columns, NL_STR_ARG(nl_builder_str(&out)), metadata_tables[which].name);
     nl_builder_fini(&out);
-    return made;
+    nl_dialect_drop(self, first, at + 1);
+    nl_dialect_put_str(self, first, made);
+    return NULL;
 }
 
-/* The commas between the arguments of the call whose bracket is at `open`, at most two; how many there are. */
-static uint32_t commas(const dialect *self, uint32_t open, uint32_t found[2])
+static nl_status translate_metadata(nl_dialect *self, const nl_dialect_names *names)
 {
-    const uint32_t end = closing(self, open);
-    uint32_t count = 0;
-    for (uint32_t i = open + 1; i < end; i++) {
-        if (is_sign(self, i, '(') || is_sign(self, i, '[')) i = closing(self, i);
-        else if (is_sign(self, i, ',') && count++ < 2) found[count - 1] = i;
-    }
-    return count;
-}
-
-static nl_str unit_of(const dialect *self, uint32_t open)
-{
-    const uint32_t first = solid(self, open + 1);
-    if (first >= self->count || self->tokens[first].kind != TOKEN_TEXT) return (nl_str){0};
-    const nl_str text = self->tokens[first].text;
-    return text.length > 2 ? nl_str_slice(text, 1, text.length - 1) : (nl_str){0};
-}
-
-/* date_diff('day', a, b) becomes timestampdiff(day, a, b); date_add('month', n, x) becomes ((x) + (n) * INTERVAL '1' month). */
-static void translate_date_arithmetic(dialect *self, uint32_t at, uint32_t open)
-{
-    uint32_t comma[2];
-    const uint32_t first = solid(self, open + 1), end = closing(self, open);
-    const nl_str unit = unit_of(self, open);
-    if (!unit.length || commas(self, open, comma) != 2) return;
-    if (is_word(self, at, "date_diff")) {
-        put(self, at, "timestampdiff");
-        self->tokens[first].text = unit;
-        return;
-    }
-    const bool is_week = nl_str_is_nocase(unit, "week"), is_quarter = nl_str_is_nocase(unit, "quarter");
-    nl_builder amount, value;
-    nl_builder_init(&amount, 16 << 20);
-    nl_builder_init(&value, 16 << 20);
-    append_tokens(self, comma[0] + 1, comma[1], &amount);
-    append_tokens(self, comma[1] + 1, end, &value);
-    const bool is_days = is_week || nl_str_is_nocase(unit, "day"); /* a date plus whole days stays a date */
-    self->tokens[at].text = nl_arena_f(self->arena, "((" NL_STR_FMT ") + %s(" NL_STR_FMT ") * INTERVAL '%d' " NL_STR_FMT "%s)", NL_STR_ARG(nl_builder_str(&value)), is_days ? "CAST(" : "",
-                                       NL_STR_ARG(nl_builder_str(&amount)), is_week ? 7 : is_quarter ? 3 : 1, NL_STR_ARG(is_week ? NL_STR("day") : is_quarter ? NL_STR("month") : unit),
-                                       is_days ? " AS INTERVAL DAY)" : "");
-    self->tokens[at].kind = TOKEN_NUMBER; /* one thing, whose brackets are its own */
-    nl_builder_fini(&amount);
-    nl_builder_fini(&value);
-    drop(self, open, end + 1);
-}
-
-static void translate_pattern(dialect *self, uint32_t at, uint32_t open)
-{
-    uint32_t comma[2];
-    if (commas(self, open, comma) != 1) return;
-    const uint32_t pattern = solid(self, comma[0] + 1);
-    if (self->tokens[pattern].kind != TOKEN_TEXT) return;
-    const nl_str made = engine_pattern(self->arena, self->tokens[pattern].text);
-    if (!made.data) return;
-    if (is_word(self, at, "date_parse")) put(self, at, "to_timestamp_ntz");
-    self->tokens[pattern].text = made;
-}
-
-/* What is missing from the arguments has another default here. */
-static void translate_defaults(dialect *self, uint32_t at, uint32_t open)
-{
-    uint32_t comma[2];
-    const uint32_t count = commas(self, open, comma), end = closing(self, open);
-    if (is_word(self, at, "regexp_extract") && count == 1) self->tokens[end].before = NL_STR(", 0");
-    if (is_word(self, at, "regexp_replace") && count == 1) self->tokens[end].before = NL_STR(", ''");
-    if (is_word(self, at, "split") && count == 1) { /* by a text, not by an expression */
-        self->tokens[comma[0]].after = NL_STR(" '\\\\Q' || ");
-        self->tokens[end].before = NL_STR(" || '\\\\E'");
-    }
-}
-
-static void translate_functions(dialect *self)
-{
-    /* From the end: what stands inside of an argument is done before the call around it moves its text. */
-    for (uint32_t i = self->count; i-- > 0;) {
-        const uint32_t open = solid(self, i + 1);
-        if (self->tokens[i].kind != TOKEN_WORD || !is_sign(self, open, '(') || closing(self, open) >= self->count || is_sign(self, before(self, i), '.')) continue;
-        translate_defaults(self, i, open);
-        if (is_word(self, i, "date_diff") || is_word(self, i, "date_add")) translate_date_arithmetic(self, i, open);
-        else if (is_word(self, i, "date_format") || is_word(self, i, "date_parse")) translate_pattern(self, i, open);
-        for (size_t k = 0; k < NL_COUNT(renamed); k++) {
-            if (!is_word(self, i, renamed[k].from)) continue;
-            put(self, i, renamed[k].to);
+    for (uint32_t i = 0; i < self->count; i++) {
+        const nl_token *one = &self->tokens[i];
+        if (one->kind != NL_TOKEN_NAME || one->is_engines || one->text.data[0] != '"' || one->text.length < 4) continue;
+        const size_t dollar = nl_str_find_last_char(one->text, '$');
+        if (dollar == NL_NOT_FOUND || dollar <= 1) continue;
+        for (size_t k = 0; k < NL_COUNT(metadata_tables); k++) {
+            if (!nl_str_is_nocase(nl_str_slice(one->text, dollar + 1, one->text.length - 1), metadata_tables[k].name)) continue;
+            NL_TRY(translate_metadata_table(self, i, k, dollar, names));
             break;
         }
+    }
+    return NULL;
+}
+
+static bool is_closed(nl_str text)
+{
+    return text.length > 1 && text.data[text.length - 1] == text.data[0];
+}
+
+/* \2603 and \+01F600 of U&'…'; the escape itself twice is itself. False: not such a text. */
+static bool decode_unicode(nl_str text, char escape, nl_builder *out)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.data[i] != escape) {
+            nl_append_char(out, text.data[i]);
+            continue;
+        }
+        if (i + 1 < text.length && text.data[i + 1] == escape) {
+            nl_append_char(out, escape);
+            i++;
+            continue;
+        }
+        const bool is_long = i + 1 < text.length && text.data[i + 1] == '+';
+        const size_t digits = is_long ? 6 : 4, start = i + 1 + is_long;
+        uint32_t code = 0;
+        if (start + digits > text.length) return false;
+        for (size_t k = start; k < start + digits; k++) {
+            const char c = (char)tolower((unsigned char)text.data[k]);
+            if (!isxdigit((unsigned char)c)) return false;
+            code = code * 16 + (uint32_t)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+        }
+        char bytes[4];
+        if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
+        nl_append(out, (nl_str){bytes, nl_utf8_encode(code, bytes)});
+        i = start + digits - 1;
+    }
+    return true;
+}
+
+/* U&'…' [UESCAPE 'c'] becomes a plain literal. */
+static nl_status translate_unicode(nl_dialect *self)
+{
+    for (uint32_t i = 0; i + 2 < self->count; i++) {
+        nl_token *text = &self->tokens[i + 2];
+        const bool is_text = nl_dialect_is_word(self, i, "u") && nl_dialect_is_sign(self, i + 1, '&') && text->kind == NL_TOKEN_TEXT && is_closed(text->text);
+        if (!is_text) continue;
+        char escape = '\\';
+        const uint32_t word = nl_dialect_solid(self, i + 3), by = nl_dialect_solid(self, word + 1);
+        if (nl_dialect_is_word(self, word, "uescape") && by < self->count && self->tokens[by].text.length == 3) {
+            escape = self->tokens[by].text.data[1];
+            nl_dialect_drop(self, word, by + 1);
+        }
+        nl_builder out;
+        nl_builder_init(&out, 16u << 20);
+        const bool is_good = decode_unicode(nl_dialect_unquote(self->arena, text->text), escape, &out);
+        text->text = nl_dialect_literal(self->arena, nl_builder_str(&out));
+        text->is_engines = true;
+        nl_builder_fini(&out);
+        nl_dialect_drop(self, i, i + 2);
+        if (!is_good) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A text of U&'…' has an escape that is none");
+    }
+    return NULL;
+}
+
+static void translate_quotes(nl_dialect *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        nl_token *one = &self->tokens[i];
+        if (one->is_engines || !is_closed(one->text)) continue;
+        if (one->kind == NL_TOKEN_TEXT) one->text = nl_dialect_literal(self->arena, nl_dialect_unquote(self->arena, one->text));
+        if (one->kind == NL_TOKEN_NAME) one->text = engine_name(self->arena, one->text);
     }
 }
 
 /* ---- Names of tables that the service itself has. */
 
-static nl_str bare(const dialect *self, uint32_t at)
+static nl_str bare(const nl_dialect *self, uint32_t at)
 {
-    const token *one = &self->tokens[at];
-    const nl_str text = one->kind == TOKEN_NAME && one->text.length > 1 ? nl_str_slice(one->text, 1, one->text.length - 1) : one->text;
+    const nl_token *one = &self->tokens[at];
+    const nl_str text = one->kind == NL_TOKEN_NAME && one->text.length > 1 ? nl_str_slice(one->text, 1, one->text.length - 1) : one->text;
     char *out = nl_arena_alloc(self->arena, text.length + 1);
     for (size_t i = 0; i < text.length; i++) out[i] = (char)tolower((unsigned char)text.data[i]);
     return (nl_str){out, text.length};
 }
 
-static bool is_part(const dialect *self, uint32_t at)
-{
-    return at < self->count && (self->tokens[at].kind == TOKEN_WORD || self->tokens[at].kind == TOKEN_NAME);
-}
-
 /* A name of two or three parts, of which the last but one is information_schema or jdbc. */
-static nl_status translate_names(dialect *self, const nl_dialect_names *names)
+static nl_status translate_names(nl_dialect *self, const nl_dialect_names *names)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         nl_str parts[3];
         uint32_t count = 0, last = i;
-        if (!is_part(self, i) || is_sign(self, before(self, i), '.')) continue;
-        for (uint32_t at = i; count < 3 && is_part(self, at); at = solid(self, solid(self, at + 1) + 1)) {
+        if (!nl_dialect_is_name(self, i) || nl_dialect_is_sign(self, nl_dialect_before(self, i), '.')) continue;
+        for (uint32_t at = i; count < 3 && nl_dialect_is_name(self, at); at = nl_dialect_solid(self, nl_dialect_solid(self, at + 1) + 1)) {
             parts[count++] = bare(self, at);
             last = at;
-            if (!is_sign(self, solid(self, at + 1), '.')) break;
+            if (!nl_dialect_is_sign(self, nl_dialect_solid(self, at + 1), '.')) break;
         }
         if (count < 2 || !(nl_str_is(parts[count - 2], "information_schema") || nl_str_is(parts[count - 2], "jdbc"))) continue;
         nl_str text = {0};
         NL_TRY(names->find(names->argument, parts, count, self->arena, &text));
         if (!text.length) continue;
-        drop(self, i, last + 1);
-        self->tokens[i] = (token){.kind = TOKEN_NUMBER, .text = text};
+        nl_dialect_drop(self, i, last + 1);
+        nl_dialect_put_str(self, i, text);
     }
     return NULL;
 }
 
-nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_names *names, nl_str *text)
+nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_names *names, nl_str *text, nl_str *then)
 {
-    dialect self = {.arena = arena};
+    nl_dialect self = {.arena = arena};
+    *then = (nl_str){0};
     read_tokens(&self, sql);
     pair_brackets(&self);
+    NL_TRY(nl_dialect_backquotes(&self));
+    NL_TRY(translate_unicode(&self));
+    NL_TRY(nl_dialect_statement(&self, then));
+    NL_TRY(translate_metadata(&self, names));
+    NL_TRY(nl_dialect_casts(&self));
     translate_quotes(&self);
-    translate_sorting(&self);
-    translate_limits(&self);
-    translate_typed_literals(&self);
-    translate_types(&self);
-    translate_unnest(&self);
-    translate_arrays(&self);
-    translate_functions(&self);
-    if (names) NL_TRY(translate_names(&self, names));
-    nl_builder out;
-    nl_builder_init(&out, 64u << 20);
-    append_tokens(&self, 0, self.count, &out);
-    *text = nl_arena_str(arena, nl_builder_str(&out));
-    nl_builder_fini(&out);
+    NL_TRY(nl_dialect_typed_literals(&self));
+    NL_TRY(nl_dialect_query(&self));
+    if (names && names->find) NL_TRY(translate_names(&self, names));
+    NL_TRY(nl_dialect_zones(&self));
+    NL_TRY(nl_dialect_functions(&self));
+    *text = nl_dialect_text(&self, 0, self.count);
     return nl_arena_check(arena);
 }

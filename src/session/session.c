@@ -379,6 +379,7 @@ static void reset_progress(nl_session *session)
     atomic_store(&session->progress.rows_total, 0);
     atomic_store(&session->progress.bytes, 0);
     atomic_store(&session->progress.files, 0);
+    atomic_store(&session->progress.changed_rows, 0);
     atomic_store(&session->progress.files_total, 0);
 }
 

@@ -131,6 +131,7 @@ const nl_session_function *nl_session_function_at(const nl_session *session, uin
  * The totals grow as scans are planned; rows_total counts only files whose number of rows is known. */
 typedef struct nl_progress {
     atomic_uint_fast64_t rows, rows_total, bytes, files, files_total;
+    atomic_uint_fast64_t changed_rows; /* inserted, updated and deleted ones, once they are committed; updates copied on write count whole files */
 } nl_progress;
 nl_progress *nl_session_progress(nl_session *session); /* lives as long as the session; nl_session_begin sets it to zero */
 

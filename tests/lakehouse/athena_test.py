@@ -143,7 +143,7 @@ def test_athena():
         check("newest first", [page["QueryExecutionIds"][0], len(page["QueryExecutionIds"]), "NextToken" in page], [first, 2, True])
         batch = athena.batch_get_query_execution(QueryExecutionIds=[query, "11111111-0000-0000-0000-000000000000"])
         check("batch", [len(batch["QueryExecutions"]), len(batch["UnprocessedQueryExecutionIds"])], [1, 1])
-        slow = athena.start_query_execution(QueryString="SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.id * b.id = -1")["QueryExecutionId"]
+        slow = athena.start_query_execution(QueryString="SELECT count(*) FROM TABLE(sequence(1, 1000000)) AS a(id), TABLE(sequence(1, 1000000)) AS b(id) WHERE a.id * b.id = -1")["QueryExecutionId"]
         while athena.get_query_execution(QueryExecutionId=slow)["QueryExecution"]["Status"]["State"] == "QUEUED":
             time.sleep(0.02)
         check("not finished", fails(athena.get_query_results, "InvalidRequestException", QueryExecutionId=slow), True)
@@ -192,7 +192,7 @@ def test_athena():
         check("not offered", fails(athena.list_capacity_reservations, "InvalidRequestException"), True)
 
         # Killed and started again.
-        running = athena.start_query_execution(QueryString="SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.id * b.id = -1")["QueryExecutionId"]
+        running = athena.start_query_execution(QueryString="SELECT count(*) FROM TABLE(sequence(1, 1000000)) AS a(id), TABLE(sequence(1, 1000000)) AS b(id) WHERE a.id * b.id = -1")["QueryExecutionId"]
         lake.stop(signal.SIGKILL)
         lake.start()
         athena = lake.client("athena")

@@ -138,7 +138,7 @@ def test_buckets_and_objects():
 def test_a_running_query_is_shown_and_stopped():
     with Lakehouse() as lake, browser(lake) as page:
         athena = lake.client("athena")
-        statement = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.id * b.id = -1"
+        statement = "SELECT count(*) FROM TABLE(sequence(1, 1000000)) AS a(id), TABLE(sequence(1, 1000000)) AS b(id) WHERE a.id * b.id = -1"
         query = athena.start_query_execution(QueryString=statement, ResultConfiguration={"OutputLocation": "s3://warehouse/results/"})["QueryExecutionId"]
         page.get_by_role("link", name="Queries").click()
         page.get_by_text(statement).wait_for()

@@ -85,13 +85,16 @@ static nl_status split_delta(nl_iceberg_sink *self, const nl_batch *batch, nl_ar
     nl_reader reader;
     nl_reader_init(&reader, &batch->columns[self->column_count]);
     const int32_t *operations = reader.values;
+    int64_t deleted_only = 0;
     split->deleted = NL_NEW_ARRAY(arena, uint32_t, batch->row_count);
     split->inserted = NL_NEW_ARRAY(arena, uint32_t, batch->row_count);
     for (uint32_t row = 0; row < batch->row_count; row++) {
         const int32_t operation = operations[nl_reader_index(&reader, row)];
         if (operation & OPERATION_DELETE) split->deleted[split->deleted_count++] = row;
         if (operation & OPERATION_INSERT) split->inserted[split->inserted_count++] = row;
+        deleted_only += !(operation & OPERATION_INSERT) && (operation & OPERATION_DELETE);
     }
+    atomic_fetch_add_explicit(&self->row_count, deleted_only, memory_order_relaxed); /* the others are counted as they are written */
     return NULL;
 }
 

@@ -287,6 +287,9 @@ static nl_status bind_approx(nl_bind *bind, nl_bound_function *bound)
     approx_how *how = NL_NEW(bind->arena, approx_how);
     how->error = 1.0 / 10000;
     NL_TRY(nl_parameter_measure(bind, 0, true));
+    if (bind->confs->is_trino && nl_type_is_integral(bind->argument_types[0])) bind->argument_types[0] = nl_type_bigint();
+    if (bind->confs->is_trino && bind->argument_types[0]->id == NL_TYPE_DECIMAL)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "approx_percentile of a decimal is not supported; CAST it to DOUBLE");
     if (bind->argument_count > 2) NL_TRY(bind_accuracy(bind, &how->error));
     NL_TRY(nl_parameter_percentages(bind, 1, true, &how->percentages));
     const nl_type *type = bind->argument_types[0];

@@ -402,7 +402,8 @@ static nl_status real_result(const nl_bound_function *function, nl_eval *eval, v
     const sum_state *how = function->state;
     const real_sum *sum = state;
     if (sum->count == 0) return nl_column_builder_null(builder);
-    return nl_column_builder_f64(builder, how->is_average ? sum->sum / (double)sum->count : sum->sum);
+    const double value = how->is_average ? sum->sum / (double)sum->count : sum->sum;
+    return nl_column_builder_f64(builder, value);
 }
 NL_BUILT_RESULT(real, real_result)
 
@@ -415,8 +416,10 @@ static const nl_aggregate_ops exact_ops = {.state_size = exact_size,
                                            .retract = exact_retract};
 NL_POD_OPS(real);
 
-static const nl_type *sum_type(const nl_type *type, bool is_average)
+static const nl_type *sum_type(const nl_type *type, bool is_average, bool is_trino)
 {
+    if (is_trino && type->id == NL_TYPE_DECIMAL) return is_average ? type : nl_type_decimal(38, type->scale);
+    if (is_trino && type->id == NL_TYPE_FLOAT) return type;
     if (type->id == NL_TYPE_DECIMAL && is_average)
         return nl_type_decimal(NL_MIN(type->precision + 4, 38), NL_MIN(type->scale + 4, 38));
     if (type->id == NL_TYPE_DECIMAL) return nl_type_decimal(NL_MIN(type->precision + 10, 38), type->scale);
@@ -438,7 +441,7 @@ static nl_status bind_sum(nl_bind *bind, nl_bound_function *bound)
     state->raises = !state->is_try && (bind->confs->is_ansi || is_interval);
     bind->argument_types[0] = type;
     bound->state = state;
-    bound->result_type = sum_type(type, state->is_average);
+    bound->result_type = sum_type(type, state->is_average, bind->confs->is_trino);
     bound->aggregate = type->id == NL_TYPE_FLOAT || type->id == NL_TYPE_DOUBLE ? &real_ops : &exact_ops;
     bound->can_fail = state->raises;
     return NULL;

@@ -156,6 +156,18 @@ static nl_status list_result(const nl_bound_function *function, nl_eval *eval, v
     return nl_column_builder_end_list(builder, s->count);
 }
 NL_BUILT_RESULT(list, list_result)
+/* Trino's array_agg: NULLs stay, and no rows give NULL. */
+static nl_status all_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
+{
+    return ((const collected *)state)->count ? list_result(function, eval, state, builder) : nl_column_builder_null(builder);
+}
+NL_AGGREGATE_STEPS(all, 0, list_step)
+NL_ENCODED_PARTIALS(all, list_encode, list_merge_one)
+NL_BUILT_RESULT(all, all_result)
+#define all_size    collected_size
+#define all_destroy collected_destroy
+NL_ENCODED_OPS(all);
+
 #define list_size    collected_size
 #define list_destroy collected_destroy
 NL_ENCODED_OPS(list);
@@ -248,8 +260,9 @@ static nl_status bind_collect(nl_bind *bind, nl_bound_function *bound)
     if (strcmp(bind->row->name, "collect_set") == 0 && holds_map(bind->argument_types[0]))
         return NL_RAISE(DATATYPE_MISMATCH__UNSUPPORTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
                         NL_P_STR("functionName", nl_quoted_name(bind)), NL_P("dataType", "\"MAP\" or \"COLLATED STRING\""));
-    bound->result_type = nl_type_array(bind->arena, bind->argument_types[0], false);
-    bound->is_nullable = false;
+    const bool is_all = strcmp(bind->row->name, "trino_array_agg") == 0;
+    bound->result_type = nl_type_array(bind->arena, bind->argument_types[0], is_all);
+    bound->is_nullable = is_all;
     bound->is_deterministic = false;
     return NULL;
 }
@@ -352,6 +365,8 @@ NL_ENCODED_OPS(mode);
 static const nl_function_row rows[] = {
     {.name = "collect_list", .aliases = "array_agg", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .is_nondeterministic = true, .bind = bind_collect, .aggregate = &list_ops,
      .since = "2.0.0", .doc = "All values that are not NULL, as an array.", .examples = {{"collect_list(col) FROM VALUES (1), (2), (1) AS tab(col)", "[1,2,1]"}}},
+    {.name = "trino_array_agg", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .is_internal = true, .is_nondeterministic = true, .bind = bind_collect, .aggregate = &all_ops,
+     .since = "0.1.0", .doc = "All values, NULLs too, as an array."},
     {.name = "collect_set", NL_AGGREGATE_ROW, .signature = "(any) -> ?", .is_nondeterministic = true, .bind = bind_collect, .aggregate = &set_ops,
      .since = "2.0.0", .doc = "The distinct values that are not NULL, as an array.", .examples = {{"sort_array(collect_set(col)) FROM VALUES (1), (2), (1) AS tab(col)", "[1,2]"}}},
     {.name = "mode", NL_AGGREGATE_ROW, .signature = "(T [, int]) -> T", .bind = bind_mode, .aggregate = &mode_ops, .since = "3.4.0",

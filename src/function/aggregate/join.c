@@ -180,10 +180,10 @@ static nl_status bind_types(nl_bind *bind, const nl_type **result)
     const nl_type *delimiter = bind->argument_count > 1 ? bind->argument_types[1] : nl_type_of(NL_TYPE_NULL);
     const nl_type *target = value->id == NL_TYPE_BINARY ? nl_type_binary() : nl_type_string();
     bool fits = value->id == NL_TYPE_BINARY || value->id == NL_TYPE_STRING || value->id == NL_TYPE_NULL ||
-                nl_can_cast_implicitly(value, nl_type_string(), bind->confs->is_ansi);
+                nl_can_cast_implicitly(value, nl_type_string(), nl_confs_rules(bind->confs));
     if (!fits) return nl_bind_unexpected_type(bind, 0, "(\"STRING\" or \"BINARY\")");
     bool same = delimiter->id == NL_TYPE_NULL || nl_type_equal(delimiter, target) ||
-                (target->id == NL_TYPE_STRING && delimiter->id != NL_TYPE_BINARY && nl_can_cast_implicitly(delimiter, target, bind->confs->is_ansi));
+                (target->id == NL_TYPE_STRING && delimiter->id != NL_TYPE_BINARY && nl_can_cast_implicitly(delimiter, target, nl_confs_rules(bind->confs)));
     if (!same && delimiter->id != NL_TYPE_STRING && delimiter->id != NL_TYPE_BINARY)
         return nl_bind_unexpected_type(bind, 1, "(\"STRING\" or \"BINARY\")");
     if (!same)

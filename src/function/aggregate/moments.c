@@ -251,6 +251,8 @@ static nl_status bind_pair(nl_bind *bind, nl_bound_function *bound)
         {"regr_count", PAIR_COUNT, true},     {"regr_sxx", PAIR_SXX, true},           {"regr_syy", PAIR_SYY, true},
         {"regr_sxy", PAIR_SXY, true},         {"regr_slope", PAIR_SLOPE, true},       {"regr_intercept", PAIR_INTERCEPT, true},
         {"regr_r2", PAIR_R2, true}};
+    const bool has_decimal = bind->given_types[0]->id == NL_TYPE_DECIMAL || bind->given_types[1]->id == NL_TYPE_DECIMAL;
+    if (bind->confs->is_trino && has_decimal) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s of a decimal, which Trino makes a REAL of, is not supported; CAST it to DOUBLE", bind->row->name);
     for (uint32_t i = 0; i < NL_COUNT(kinds); i++)
         if (strcmp(kinds[i].name, bind->row->name) == 0) bound->state = &kinds[i];
     return NULL;

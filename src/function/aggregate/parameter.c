@@ -10,7 +10,7 @@ nl_status nl_parameter_cast(nl_bind *bind, uint32_t i, const nl_type *target, co
 {
     const nl_type *type = bind->argument_types[i];
     bool fits = type->id == NL_TYPE_NULL || nl_type_equal(type, target) ||
-                nl_can_cast_implicitly(type, target, bind->confs->is_ansi);
+                nl_can_cast_implicitly(type, target, nl_confs_rules(bind->confs));
     if (type->id == NL_TYPE_ARRAY && target->id == NL_TYPE_ARRAY && type->contains_null && !target->contains_null) fits = false;
     if (!fits) return nl_bind_unexpected_type(bind, i, required);
     bind->argument_types[i] = target;

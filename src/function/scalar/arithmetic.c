@@ -55,6 +55,7 @@ static const nl_type *decimal_operand(const nl_bind *bind, uint32_t i)
     const nl_type *type = bind->argument_types[i];
     if (type->id == NL_TYPE_DECIMAL) return type;
     const nl_value *value = bind->constants[i];
+    if (bind->confs->is_trino) return nl_decimal_of_integer_in_trino(type);
     if (bind->is_literal[i] && value != NULL && !value->is_null && nl_type_is_integral(value->type))
         return nl_type_decimal(nl_decimal_digits(value->integer), 0);
     return nl_decimal_of_integer(type);
@@ -95,11 +96,29 @@ static const nl_type *decimal_result(nl_arith *arith)
     return nl_decimal_adjust(precision, scale);
 }
 
+/* Trino's: scales are kept as they are, the precision is cut at 38. data NULL: more scale than there can be. */
+static const nl_type *decimal_result_in_trino(nl_arith *arith)
+{
+    const int p1 = arith->a->precision, s1 = arith->a->scale, p2 = arith->b->precision, s2 = arith->b->scale;
+    int scale = NL_MAX(s1, s2), precision = NL_MAX(p1 - s1, p2 - s2) + scale + 1;
+    if (arith->op == NL_ARITH_MULTIPLY) {
+        scale = s1 + s2;
+        precision = p1 + p2;
+    } else if (arith->op == NL_ARITH_DIVIDE) {
+        precision = p1 + s2 + NL_MAX(s2 - s1, 0);
+    } else if (arith->op == NL_ARITH_MOD || arith->op == NL_ARITH_PMOD) {
+        precision = NL_MIN(p1 - s1, p2 - s2) + scale;
+    }
+    arith->is_exact = precision <= 38;
+    return scale > 38 ? NULL : nl_type_decimal(NL_MIN(precision, 38), scale);
+}
+
 static nl_status bind_decimal(nl_bind *bind, nl_bound_function *bound, nl_arith *arith)
 {
     arith->a = bind->argument_types[0] = decimal_operand(bind, 0);
     arith->b = bind->argument_types[1] = decimal_operand(bind, 1);
-    bound->result_type = decimal_result(arith);
+    bound->result_type = bind->confs->is_trino && arith->op != NL_ARITH_DIV ? decimal_result_in_trino(arith) : decimal_result(arith);
+    if (!bound->result_type) return NL_RAISE(DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION, NL_P_INT("precision", arith->a->scale + arith->b->scale), NL_P_INT("maxPrecision", 38));
     if (arith->op == NL_ARITH_DIV) bound->result_type = nl_type_bigint();
     bound->kernel = nl_decimal_kernel(arith);
     if (!arith->is_exact || arith->op >= NL_ARITH_DIVIDE) bound->is_nullable |= arith->mode != NL_ARITH_RAISE;
@@ -121,8 +140,9 @@ static nl_status bind_numbers(nl_bind *bind, nl_bound_function *bound, nl_arith 
         if (!has_decimal) bind->argument_types[0] = bind->argument_types[1] = nl_type_bigint();
     }
     if (has_decimal && !has_real) return bind_decimal(bind, bound, arith);
-    const nl_type *common = nl_common_type(bind->arena, bind->argument_types[0], bind->argument_types[1], bind->confs->is_ansi);
-    if (arith->op == NL_ARITH_DIVIDE) common = nl_type_double();
+    const nl_type *common = nl_common_type(bind->arena, bind->argument_types[0], bind->argument_types[1], nl_confs_rules(bind->confs));
+    if (arith->op == NL_ARITH_DIVIDE && !(bind->confs->is_trino && is_real(common))) common = nl_type_double();
+    arith->is_ieee = bind->confs->is_trino && is_real(common);
     arith->a = arith->b = bind->argument_types[0] = bind->argument_types[1] = common;
     bound->result_type = common;
     bound->kernel = is_real(common) ? nl_real_kernel(arith) : nl_integer_kernel(arith);

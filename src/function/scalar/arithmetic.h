@@ -13,6 +13,7 @@ typedef struct nl_arith {
     const nl_type *a;      /* operand types after casts */
     const nl_type *b;
     bool is_exact;         /* decimals: the result type is not cut, so plain 128-bit arithmetic holds it */
+    bool is_ieee;          /* reals divide by zero, to infinity or NaN */
     bool is_swapped;       /* interval * number, date + int: the operands came the other way round      */
 } nl_arith;
 

@@ -234,6 +234,7 @@ REAL_ROWS(divide_rows_f64, double, x / y)
 REAL_ROWS(add_rows_f32, float, x + y)
 REAL_ROWS(subtract_rows_f32, float, x - y)
 REAL_ROWS(multiply_rows_f32, float, x *y)
+REAL_ROWS(divide_rows_f32, float, x / y)
 
 typedef void (*real_rows)(const void *a, bool a_constant, const void *b, bool b_constant, void *out, uint32_t row_count);
 
@@ -258,7 +259,7 @@ static nl_status check_divisors(const nl_arith *arith, const nl_vector *args, nl
 static nl_status real_kernel(NL_KERNEL_PARAMETERS)
 {
     static const real_rows table[2][4] = {
-        {add_rows_f32, subtract_rows_f32, multiply_rows_f32, NULL},
+        {add_rows_f32, subtract_rows_f32, multiply_rows_f32, divide_rows_f32},
         {add_rows_f64, subtract_rows_f64, multiply_rows_f64, divide_rows_f64},
     };
     const nl_arith *arith = function->state;
@@ -269,7 +270,7 @@ static nl_status real_kernel(NL_KERNEL_PARAMETERS)
     NL_GO(lay_out(eval, args, flat));
     table[arith->a->physical == NL_PHYS_F64][arith->op](flat[0].values, flat[0].encoding == NL_CONSTANT, flat[1].values,
                                                         flat[1].encoding == NL_CONSTANT, output.values, length);
-    if (arith->op == NL_ARITH_DIVIDE) status = check_divisors(arith, args, selection, &output);
+    if (arith->op == NL_ARITH_DIVIDE && !arith->is_ieee) status = check_divisors(arith, args, selection, &output);
 done:
     nl_vector_fini(&flat[0]);
     nl_vector_fini(&flat[1]);
@@ -311,7 +312,7 @@ static nl_status real_rest_kernel(NL_KERNEL_PARAMETERS)
             ((double *)output.values)[row] = is_positive ? positive_rest(x, y) : fmod(x, y);
         }
     }
-    return check_divisors(arith, args, selection, &output);
+    return arith->is_ieee ? NULL : check_divisors(arith, args, selection, &output);
 }
 
 nl_scalar_kernel nl_real_kernel(const nl_arith *arith)

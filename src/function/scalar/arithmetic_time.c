@@ -420,7 +420,7 @@ static nl_status combine_intervals(operands *o, bool *is_handled)
     if (o->a->id == NL_TYPE_NULL) o->a = o->b;
     if (o->b->id == NL_TYPE_NULL) o->b = o->a;
     if (o->a->id == o->b->id) {
-        const nl_type *common = nl_common_type(o->bind->arena, o->a, o->b, o->bind->confs->is_ansi);
+        const nl_type *common = nl_common_type(o->bind->arena, o->a, o->b, nl_confs_rules(o->bind->confs));
         return settle(o, o->a, o->b, common, intervals_kernel);
     }
     if (is_interval(o->a) && is_interval(o->b))

@@ -19,7 +19,7 @@ static const nl_type *common_of(nl_bind *bind, uint32_t first, uint32_t step, bo
     const nl_type *type = nl_type_of(NL_TYPE_NULL);
     *is_nullable = false;
     for (uint32_t i = first; i < bind->argument_count && type != NULL; i += step) {
-        type = nl_common_type(bind->arena, type, bind->argument_types[i], bind->confs->is_ansi);
+        type = nl_common_type(bind->arena, type, bind->argument_types[i], nl_confs_rules(bind->confs));
         *is_nullable |= bind->argument_nullable == NULL || bind->argument_nullable[i];
     }
     for (uint32_t i = first; i < bind->argument_count && type != NULL; i += step) bind->argument_types[i] = type;
@@ -340,7 +340,7 @@ static nl_status bind_map_concat(nl_bind *bind, nl_bound_function *bound)
     for (uint32_t i = 0; i < bind->argument_count; i++)
         if (bind->argument_types[i]->id != NL_TYPE_MAP) return raise_no_maps(bind);
     for (uint32_t i = 1; i < bind->argument_count && type != NULL; i++)
-        type = nl_common_type_but_text(bind->arena, type, bind->argument_types[i], bind->confs->is_ansi);
+        type = nl_common_type_but_text(bind->arena, type, bind->argument_types[i], nl_confs_rules(bind->confs));
     if (type == NULL) return nl_bind_data_diff_types(bind, 0);
     for (uint32_t i = 0; i < bind->argument_count; i++) bind->argument_types[i] = type;
     bound->result_type = type;

@@ -14,10 +14,10 @@ static bool is_wider(const nl_type *decimal, const nl_type *whole)
     return decimal->scale >= other->scale && decimal->precision - decimal->scale >= other->precision - other->scale;
 }
 
-typedef const nl_type *(*joiner)(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi);
+typedef const nl_type *(*joiner)(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules);
 
 /* Two types of one shape, part by part. Depth is bounded by NL_TYPE_DEPTH_MAX. */
-static const nl_type *join_parts(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi, joiner join)
+static const nl_type *join_parts(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules, joiner join)
 {
     if (a->id != b->id || a->child_count != b->child_count) return NULL;
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, a->child_count + 1);
@@ -25,7 +25,7 @@ static const nl_type *join_parts(nl_arena *arena, const nl_type *a, const nl_typ
         if (a->id == NL_TYPE_STRUCT && !nl_str_equal_nocase(a->children[i].name, b->children[i].name)) return NULL;
         fields[i] = a->children[i];
         fields[i].is_nullable = a->children[i].is_nullable || b->children[i].is_nullable;
-        fields[i].type = join(arena, a->children[i].type, b->children[i].type, is_ansi);
+        fields[i].type = join(arena, a->children[i].type, b->children[i].type, rules);
         if (fields[i].type == NULL) return NULL;
     }
     bool contains_null = a->contains_null || b->contains_null;
@@ -34,11 +34,11 @@ static const nl_type *join_parts(nl_arena *arena, const nl_type *a, const nl_typ
     return a->id == NL_TYPE_STRUCT ? nl_type_struct(arena, fields, a->child_count) : NULL;
 }
 
-const nl_type *nl_tightest_type(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi)
+const nl_type *nl_tightest_type(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules)
 {
     if (a->id == NL_TYPE_NULL) return b;
     if (b->id == NL_TYPE_NULL || nl_type_equal(a, b)) return a;
-    if (nl_type_is_nested(a) || nl_type_is_nested(b)) return join_parts(arena, a, b, is_ansi, nl_tightest_type);
+    if (nl_type_is_nested(a) || nl_type_is_nested(b)) return join_parts(arena, a, b, rules, nl_tightest_type);
     if (a->id == NL_TYPE_DECIMAL || b->id == NL_TYPE_DECIMAL) {
         const nl_type *decimal = a->id == NL_TYPE_DECIMAL ? a : b;
         const nl_type *other = decimal == a ? b : a;
@@ -46,16 +46,16 @@ const nl_type *nl_tightest_type(nl_arena *arena, const nl_type *a, const nl_type
     }
     bool same_kind = (nl_type_is_numeric(a) && nl_type_is_numeric(b)) || (is_datetime(a) && is_datetime(b)) ||
                      (a->id == b->id && a->id != NL_TYPE_STRING);
-    return same_kind ? nl_common_type(arena, a, b, is_ansi) : NULL;
+    return same_kind ? nl_common_type(arena, a, b, rules) : NULL;
 }
 
-const nl_type *nl_common_type_but_text(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi)
+const nl_type *nl_common_type_but_text(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules)
 {
     if (a->id == NL_TYPE_NULL) return b;
     if (b->id == NL_TYPE_NULL || nl_type_equal(a, b)) return a;
-    if (nl_type_is_nested(a) || nl_type_is_nested(b)) return join_parts(arena, a, b, is_ansi, nl_common_type_but_text);
+    if (nl_type_is_nested(a) || nl_type_is_nested(b)) return join_parts(arena, a, b, rules, nl_common_type_but_text);
     if ((a->id == NL_TYPE_STRING) != (b->id == NL_TYPE_STRING)) return NULL;
-    return nl_common_type(arena, a, b, is_ansi);
+    return nl_common_type(arena, a, b, rules);
 }
 
 nl_status nl_bind_null_type(const nl_bind *bind)
@@ -77,7 +77,7 @@ nl_status nl_bind_array_diff_types(const nl_bind *bind, uint32_t element)
 static bool unify(nl_bind *bind, uint32_t element, joiner join)
 {
     const nl_type **types = bind->argument_types;
-    const nl_type *joined = join(bind->arena, types[0]->children[0].type, types[element], bind->confs->is_ansi);
+    const nl_type *joined = join(bind->arena, types[0]->children[0].type, types[element], nl_confs_rules(bind->confs));
     if (joined == NULL) return false;
     types[0] = nl_type_array(bind->arena, joined, types[0]->contains_null);
     types[element] = joined;
@@ -124,7 +124,7 @@ nl_status nl_bind_two_arrays(nl_bind *bind, nl_bound_function *bound)
     nl_arena *arena = bind->arena;
     const nl_type *joined = NULL;
     bool are_arrays = types[0]->id == NL_TYPE_ARRAY && types[1]->id == NL_TYPE_ARRAY;
-    if (are_arrays) joined = nl_tightest_type(arena, types[0], types[1], bind->confs->is_ansi);
+    if (are_arrays) joined = nl_tightest_type(arena, types[0], types[1], nl_confs_rules(bind->confs));
     if (joined == NULL)
         return NL_RAISE(DATATYPE_MISMATCH__BINARY_ARRAY_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quoted(arena, nl_bind_call_sql(bind))),
                         NL_P_STR("functionName", nl_quoted_name(bind)), NL_P("arrayType", "\"ARRAY\""),
@@ -140,7 +140,7 @@ nl_status nl_bind_map_key(nl_bind *bind, uint32_t key)
     const nl_type **types = bind->argument_types;
     nl_arena *arena = bind->arena;
     const nl_type *map = types[0];
-    const nl_type *joined = nl_tightest_type(arena, map->children[0].type, types[key], bind->confs->is_ansi);
+    const nl_type *joined = nl_tightest_type(arena, map->children[0].type, types[key], nl_confs_rules(bind->confs));
     if (joined == NULL)
         return NL_RAISE(DATATYPE_MISMATCH__MAP_FUNCTION_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quoted(arena, nl_bind_call_sql(bind))),
                         NL_P_STR("functionName", nl_quoted_name(bind)), NL_P("dataType", "\"MAP\""),

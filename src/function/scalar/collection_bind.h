@@ -7,9 +7,9 @@
 
 /* The type both can be without losing anything: equal ones, NULL, wider whole numbers and reals, a decimal that holds
  * the whole number, dates as timestamps; arrays, maps and structs by their parts. NULL when there is none. */
-const nl_type *nl_tightest_type(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi);
+const nl_type *nl_tightest_type(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules);
 /* As nl_common_type, but text and other types have nothing in common. */
-const nl_type *nl_common_type_but_text(nl_arena *arena, const nl_type *a, const nl_type *b, bool is_ansi);
+const nl_type *nl_common_type_but_text(nl_arena *arena, const nl_type *a, const nl_type *b, nl_type_rules rules);
 
 /* bind() of rows with the signature (any, any): */
 NL_MUST_USE nl_status nl_bind_array_contains(nl_bind *bind, nl_bound_function *bound);

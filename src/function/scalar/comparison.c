@@ -11,6 +11,7 @@ typedef enum comparison_op { OP_EQUAL, OP_NOT_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_
 typedef struct comparison {
     comparison_op op;
     bool is_swapped;
+    bool is_ieee; /* Trino's: nothing is equal to, less or greater than NaN */
 } comparison;
 
 #define EQ(a, b) ((a) == (b))
@@ -130,6 +131,15 @@ static void compare_nested(comparison_op op, const nl_vector *a, const nl_vector
     }
 }
 
+static void unset_nans(comparison_op op, const nl_reader *a, const nl_reader *b, nl_physical physical, nl_selection selection, uint8_t *out)
+{
+    NL_EACH_SELECTED(row)
+    {
+        const double x = nl_physical_f64(physical, a->values, nl_reader_index(a, row)), y = nl_physical_f64(physical, b->values, nl_reader_index(b, row));
+        if (x != x || y != y) out[row] = op == OP_NOT_EQUAL;
+    }
+}
+
 static void compare_values(const comparison *state, const nl_vector *args, nl_selection selection, uint32_t length, uint8_t *out)
 {
     const nl_vector *a = &args[state->is_swapped];
@@ -144,6 +154,8 @@ static void compare_values(const comparison *state, const nl_vector *args, nl_se
     nl_reader_init(&y, b);
     bool is_dense = selection.rows == NULL || selection.count >= length / 4;
     loop(&x, &y, is_dense && is_plain(&x) && is_plain(&y), selection, length, out);
+    const nl_physical physical = a->type->physical;
+    if (state->is_ieee && (physical == NL_PHYS_F32 || physical == NL_PHYS_F64)) unset_nans(state->op, &x, &y, physical, selection, out);
 }
 
 static nl_status compare_kernel(NL_KERNEL_PARAMETERS)
@@ -178,18 +190,28 @@ static bool has_collation(const nl_type *type)
     return false;
 }
 
+/* What Trino calls unknown, or refuses, as soon as a part is NULL. */
+static bool has_nullable_part(const nl_type *type)
+{
+    if (!nl_type_is_nested(type)) return false;
+    if (type->contains_null) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if ((type->id == NL_TYPE_STRUCT && type->children[i].is_nullable) || has_nullable_part(type->children[i].type)) return true;
+    return false;
+}
+
 static nl_status bind_comparison(nl_bind *bind, nl_bound_function *bound)
 {
     static const struct {
         const char *name;
         comparison state;
     } ops[] = {
-        {"=", {OP_EQUAL, false}},      {"!=", {OP_NOT_EQUAL, false}},  {"<", {OP_LESS, false}},
-        {"<=", {OP_LESS_EQUAL, false}}, {">", {OP_LESS, true}},        {">=", {OP_LESS_EQUAL, true}},
-        {"<=>", {OP_NULL_SAFE, false}},
+        {"=", {OP_EQUAL, false, false}},      {"!=", {OP_NOT_EQUAL, false, false}},  {"<", {OP_LESS, false, false}},
+        {"<=", {OP_LESS_EQUAL, false, false}}, {">", {OP_LESS, true, false}},        {">=", {OP_LESS_EQUAL, true, false}},
+        {"<=>", {OP_NULL_SAFE, false, false}},
     };
     const nl_type **types = bind->argument_types;
-    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], bind->confs->is_ansi);
+    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], nl_confs_rules(bind->confs));
     if (!bind->confs->is_ansi && common != NULL && common->id == NL_TYPE_STRING && types[0]->id != types[1]->id) {
         /* Legacy: a string beside a number or a time is read as that, not the other way round. */
         const nl_type *other = types[0]->id == NL_TYPE_STRING ? types[1] : types[0];
@@ -207,6 +229,14 @@ static nl_status bind_comparison(nl_bind *bind, nl_bound_function *bound)
     types[0] = types[1] = common;
     for (uint32_t i = 0; i < NL_COUNT(ops); i++)
         if (strcmp(ops[i].name, bind->row->name) == 0) bound->state = &ops[i].state;
+    if (bind->confs->is_trino && strcmp(bind->row->name, "<=>") != 0) {
+        comparison *own = NL_NEW(bind->arena, comparison);
+        *own = *(const comparison *)bound->state;
+        own->is_ieee = true;
+        bound->state = own;
+        if (has_nullable_part(bind->given_types[0]) || has_nullable_part(bind->given_types[1]))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Comparing arrays and rows that may hold NULLs is not supported");
+    }
     bound->result_type = nl_type_boolean();
     return NULL;
 }

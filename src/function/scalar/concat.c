@@ -81,7 +81,7 @@ static nl_status bind_concat(nl_bind *bind, nl_bound_function *bound)
     if (has_array) {
         type = bind->argument_types[0];
         for (uint32_t i = 1; i < bind->argument_count && type != NULL; i++)
-            type = nl_common_type(bind->arena, type, bind->argument_types[i], bind->confs->is_ansi);
+            type = nl_common_type(bind->arena, type, bind->argument_types[i], nl_confs_rules(bind->confs));
         if (type == NULL || type->id != NL_TYPE_ARRAY) return nl_bind_data_diff_types(bind, 0);
     }
     for (uint32_t i = 0; i < bind->argument_count; i++) {

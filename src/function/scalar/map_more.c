@@ -213,7 +213,7 @@ static nl_status bind_map_zip(nl_bind *bind, nl_bound_function *bound)
     (void)bound;
     const nl_type *first = bind->given_types[0]->children[0].type;
     const nl_type *second = bind->given_types[1]->children[0].type;
-    return nl_common_type_but_text(bind->arena, first, second, bind->confs->is_ansi) ? NULL : nl_map_zip_diff_types(bind);
+    return nl_common_type_but_text(bind->arena, first, second, nl_confs_rules(bind->confs)) ? NULL : nl_map_zip_diff_types(bind);
 }
 
 static const nl_function_row rows[] = {

@@ -139,7 +139,7 @@ static nl_status extreme_kernel(NL_KERNEL_PARAMETERS)
 {
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
-    bool is_greatest = function->row->name[0] == 'g';
+    bool is_greatest = strstr(function->row->name, "greatest") != NULL;
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
     uint32_t next = 0;
     for (uint32_t row = 0; row < length; row++) {
@@ -168,9 +168,9 @@ static nl_status bind_extreme(nl_bind *bind, nl_bound_function *bound)
         const nl_type *other = bind->argument_types[i];
         bool one_string = (type->id == NL_TYPE_STRING) != (other->id == NL_TYPE_STRING);
         bool has_null = type->id == NL_TYPE_NULL || other->id == NL_TYPE_NULL;
-        type = one_string && !has_null ? NULL : nl_common_type(bind->arena, type, other, bind->confs->is_ansi);
+        type = one_string && !has_null ? NULL : nl_common_type(bind->arena, type, other, nl_confs_rules(bind->confs));
     }
-    if (bind->argument_count < 2) return nl_bind_wrong_count(bind, NL_STR("> 1"));
+    if (bind->argument_count < 2 && !bind->row->is_internal) return nl_bind_wrong_count(bind, NL_STR("> 1"));
     if (type == NULL) return nl_bind_data_diff_types(bind, 0);
     if (!nl_type_is_orderable(type)) return nl_bind_not_orderable(bind, type);
     bool all_nullable = true;
@@ -179,7 +179,7 @@ static nl_status bind_extreme(nl_bind *bind, nl_bound_function *bound)
         all_nullable &= bind->argument_nullable == NULL || bind->argument_nullable[i];
     }
     bound->result_type = type;
-    bound->is_nullable = all_nullable;
+    bound->is_nullable = all_nullable || bind->row->is_internal;
     return NULL;
 }
 
@@ -297,6 +297,8 @@ static const nl_function_row rows[] = {
     {.name = "factorial", MATH, .signature = "(int) -> bigint", .kernel = factorial_kernel, .since = "1.5.0", .doc = "The factorial of 0 to 20; NULL for others.", .examples = {{"factorial(5)", "120"}}},
     {.name = "greatest", .kind = NL_FUNCTION_SCALAR, .group = "math", .nulls = NL_NULL_SEEN, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "1.5.0", .doc = "The greatest argument that is not NULL.", .examples = {{"greatest(10, 9, 2, 4, 3)", "10"}}},
     {.name = "least", .kind = NL_FUNCTION_SCALAR, .group = "math", .nulls = NL_NULL_SEEN, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "1.5.0", .doc = "The least argument that is not NULL.", .examples = {{"least(10, 9, 2, 4, 3)", "2"}}},
+    {.name = "trino_greatest", .kind = NL_FUNCTION_SCALAR, .group = "math", .is_internal = true, .nulls = NL_NULL_IN_NULL_OUT, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "0.1.0", .doc = "The greatest argument; NULL when one is."},
+    {.name = "trino_least", .kind = NL_FUNCTION_SCALAR, .group = "math", .is_internal = true, .nulls = NL_NULL_IN_NULL_OUT, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "0.1.0", .doc = "The least argument; NULL when one is."},
     {.name = "width_bucket", MATH, .signature = "(double, double, double, bigint) -> bigint | (interval_ym, interval_ym, interval_ym, bigint) -> bigint | (interval_dt, interval_dt, interval_dt, bigint) -> bigint", .kernel = width_bucket_kernel, .since = "3.1.0", .doc = "The number of the bucket, of equal ones between two bounds; 0 and n+1 are outside.", .examples = {{"width_bucket(5.3, 0.2, 10.6, 5)", "3"}}},
     {.name = "isnan", .kind = NL_FUNCTION_SCALAR, .group = "predicate", .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(double) -> boolean", .kernel = isnan_kernel, .since = "1.5.0", .doc = "Whether the value is NaN; false for NULL.", .examples = {{"isnan(cast('NaN' as double))", "true"}}},
     {.name = "nanvl", .kind = NL_FUNCTION_SCALAR, .group = "conditional", .nulls = NL_NULL_SEEN, .signature = "(double, double) -> double", .kernel = nanvl_kernel, .since = "1.5.0", .doc = "The first argument, or the second when the first is NaN.", .examples = {{"nanvl(cast('NaN' as double), 123)", "123.0"}}},

@@ -129,8 +129,9 @@ static nl_status bind_sequence(nl_bind *bind, nl_bound_function *bound)
     const nl_type **types = bind->argument_types;
     bool has_step = bind->argument_count > 2;
     const nl_type *step = has_step ? types[2] : NULL;
-    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], bind->confs->is_ansi);
+    const nl_type *common = nl_common_type(bind->arena, types[0], types[1], nl_confs_rules(bind->confs));
     if (common != NULL && common->id == NL_TYPE_NULL) common = nl_type_int();
+    if (common != NULL && nl_type_is_integral(common) && bind->confs->is_trino) common = nl_type_bigint();
     bool is_number = common != NULL && nl_type_is_integral(common);
     bool is_time = common != NULL && (common->id == NL_TYPE_DATE || common->id == NL_TYPE_TIMESTAMP || common->id == NL_TYPE_TIMESTAMP_NTZ);
     if (is_number && has_step && step->id != NL_TYPE_NULL && !nl_type_is_integral(step)) return raise_types(bind);

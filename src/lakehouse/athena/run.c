@@ -411,10 +411,12 @@ static nl_str words_of(nl_arena *arena, nl_error *error)
 
 static nl_status run_statement(nl_athena *athena, nl_execution *execution, nl_session *session, nl_arena *arena)
 {
-    nl_str text;
+    nl_str text, then;
     nl_result *result = NULL;
+    const nl_dialect_names names = {.catalog = !execution->catalog.length || nl_str_is_nocase(execution->catalog, NL_ATHENA_CATALOG) ? NL_STR("awsdatacatalog") : execution->catalog,
+                                    .schema = execution->database.length ? execution->database : NL_STR("default")};
     NL_TRY(statement_text(athena, execution, arena, &text));
-    NL_TRY(nl_dialect_to_engine(arena, text, NULL, &text));
+    NL_TRY(nl_dialect_to_engine(arena, text, &names, &text, &then));
     NL_TRY(nl_command_run(session, text, &result));
     nl_builder columns;
     nl_builder_init(&columns, 16u << 20);
@@ -427,7 +429,14 @@ static nl_status run_statement(nl_athena *athena, nl_execution *execution, nl_se
     nl_builder_fini(&columns);
     nl_status status = write_result(athena, execution, result);
     if (!status) status = write_metadata(athena, execution);
+    const bool is_query = nl_result_kind_of(result) == NL_RESULT_QUERY;
     nl_result_close(result);
+    if (!status && then.length) status = nl_command_run(session, then, &result);
+    if (!status && then.length) nl_result_close(result);
+    const uint64_t changed = atomic_load(&nl_session_progress(session)->changed_rows);
+    nl_mutex_lock(&athena->mutex);
+    if (!status && !is_query && changed) execution->update_count = (int64_t)changed;
+    nl_mutex_unlock(&athena->mutex);
     return status;
 }
 

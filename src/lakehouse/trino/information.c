@@ -39,6 +39,11 @@ static void add_number(information *self, int64_t number)
     nl_append_f(&self->rows, "%lld,", (long long)number);
 }
 
+static void add_long(information *self, int64_t number)
+{
+    nl_append_f(&self->rows, "%lldL,", (long long)number);
+}
+
 static void add_nulls(information *self, uint32_t count)
 {
     while (count--) nl_append_c(&self->rows, "NULL,");
@@ -140,7 +145,7 @@ static void write_column(information *self, const nl_ice_field *field, const nl_
     const nl_str type_name = nl_trino_type_name(self->arena, type), nullable = field->is_required ? NL_STR("NO") : NL_STR("YES");
     add_text(self, field->name);
     if (!is_jdbc) {
-        add_number(self, position + 1);
+        add_long(self, position + 1);
         add_nulls(self, 1);
         add_text(self, nullable);
         add_text(self, type_name);

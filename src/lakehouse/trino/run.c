@@ -5,6 +5,7 @@
 
 #include "lakehouse/tables_private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "command/command.h"
@@ -100,30 +101,19 @@ void nl_trino_add_header(nl_trino_statement *self, const char *name, nl_str valu
     nl_mutex_unlock(&self->trino->mutex);
 }
 
-/* Trino calls what has no name _col0, _col1 …; the engine names it by its text. */
-static nl_str column_name(nl_arena *arena, nl_str name, uint32_t i)
-{
-    static const char *const literals[] = {"true", "false", "NULL"};
-    for (size_t k = 0; k < NL_COUNT(literals); k++)
-        if (nl_str_is(name, literals[k])) return nl_arena_f(arena, "_col%u", i);
-    for (size_t at = 0; at < name.length; at++)
-        if (strchr("()+-*/=<>|'%", name.data[at])) return nl_arena_f(arena, "_col%u", i);
-    return name.length && (name.data[0] < '0' || name.data[0] > '9') ? name : nl_arena_f(arena, "_col%u", i);
-}
-
 static void tell_columns(nl_trino_statement *self, const nl_type *schema)
 {
     nl_builder out;
     nl_builder_init(&out, 16 << 20);
     nl_json_writer json = {.out = &out};
     nl_json_begin(&json, '[');
-    for (uint32_t i = 0; i < schema->child_count; i++) nl_trino_write_column(&json, self->arena, column_name(self->arena, schema->children[i].name, i), schema->children[i].type);
+    for (uint32_t i = 0; i < schema->child_count; i++) nl_trino_write_column(&json, self->arena, schema->children[i].name, schema->children[i].type);
     nl_json_end(&json, ']');
     nl_trino_set_columns(self, nl_builder_str(&out));
     nl_builder_fini(&out);
 }
 
-static nl_status write_batch(nl_trino_statement *self, const nl_batch *batch, nl_builder *rows)
+static nl_status write_batch(nl_trino_statement *self, const nl_type *schema, const nl_batch *batch, nl_builder *rows)
 {
     const nl_selection selection = nl_batch_selection(batch);
     nl_status status = NULL;
@@ -131,7 +121,8 @@ static nl_status write_batch(nl_trino_statement *self, const nl_batch *batch, nl
     for (uint32_t i = 0; !status && i < selection.count; i++) {
         nl_append_c(rows, rows->length ? ",[" : "[");
         for (uint32_t c = 0; c < batch->column_count; c++) {
-            const nl_value value = nl_vector_value(&batch->columns[c], nl_selection_row(selection, i), arena);
+            nl_value value = nl_vector_value(&batch->columns[c], nl_selection_row(selection, i), arena);
+            value.type = schema->children[c].type; /* which says how many digits of a time are shown */
             if (c) nl_append_char(rows, ',');
             nl_trino_append_value(&value, rows);
         }
@@ -143,7 +134,7 @@ static nl_status write_batch(nl_trino_statement *self, const nl_batch *batch, nl
     return status;
 }
 
-static nl_status write_rows(nl_trino_statement *self, nl_result *result)
+static nl_status write_rows(nl_trino_statement *self, nl_result *result, bool is_told)
 {
     nl_builder rows;
     nl_builder_init(&rows, NL_VALUE_BYTES_MAX);
@@ -151,7 +142,7 @@ static nl_status write_rows(nl_trino_statement *self, nl_result *result)
     for (bool is_done = false; !status && !is_done;) {
         nl_batch batch = {0};
         status = nl_result_next(result, &batch, &is_done);
-        if (!status) status = write_batch(self, &batch, &rows);
+        if (!status && is_told) status = write_batch(self, nl_result_schema(result), &batch, &rows);
         nl_batch_fini(&batch);
     }
     if (!status) status = nl_trino_hand_over(self, &rows);
@@ -161,24 +152,55 @@ static nl_status write_rows(nl_trino_statement *self, nl_result *result)
 
 /* ---- The statement. */
 
-/* "INSERT INTO t …" gives "INSERT", "CREATE TABLE t" gives "CREATE TABLE". */
-static nl_str update_type(nl_arena *arena, nl_str sql)
+/* What Trino calls a statement that is no query, by its first words; `counts`: its answer says how many rows it changed. */
+static const struct {
+    const char *words, *type;
+    bool counts;
+} update_types[] = {
+    {"insert", "INSERT", true}, {"update", "UPDATE", true}, {"delete", "DELETE", true}, {"merge", "MERGE", true}, {"truncate", "TRUNCATE TABLE", false},
+    {"create table", "CREATE TABLE", false}, {"create or replace table", "CREATE TABLE", false}, {"create view", "CREATE VIEW", false}, {"create or replace view", "CREATE VIEW", false},
+    {"create schema", "CREATE SCHEMA", false}, {"create database", "CREATE SCHEMA", false}, {"drop table", "DROP TABLE", false}, {"drop view", "DROP VIEW", false}, {"drop schema", "DROP SCHEMA", false},
+    {"alter table * execute", "ALTER TABLE EXECUTE", false}, {"alter table * add column", "ADD COLUMN", false}, {"alter table * rename column", "RENAME COLUMN", false},
+    {"alter table * drop column", "DROP COLUMN", false}, {"alter table * alter column * set", "SET COLUMN TYPE", false}, {"alter table * rename to", "RENAME TABLE", false},
+    {"alter table * set properties", "SET PROPERTIES", false}, {"comment", "COMMENT", false}, {"call", "CALL", false}, {"analyze", "ANALYZE", false},
+};
+
+static bool has_words(nl_str sql, nl_str words)
 {
-    static const char *const two_words[] = {"CREATE", "DROP", "ALTER"};
-    nl_str words[3];
-    uint32_t count = 0;
-    for (nl_str rest = sql, part; count < 3 && nl_str_next_part(&rest, ' ', &part);)
-        if (nl_str_trim(part).length) words[count++] = nl_str_trim(part);
-    nl_builder out;
-    nl_builder_init(&out, 4096);
-    if (count) nl_append(&out, words[0]);
-    for (size_t i = 0; count > 1 && i < NL_COUNT(two_words); i++)
-        if (nl_str_is_nocase(words[0], two_words[i])) nl_append_f(&out, " " NL_STR_FMT, NL_STR_ARG(words[1]));
-    char *text = nl_arena_alloc(arena, out.length + 1);
-    for (size_t i = 0; i < out.length; i++) text[i] = out.data[i] >= 'a' && out.data[i] <= 'z' ? (char)(out.data[i] - 32) : out.data[i];
-    const nl_str made = {text, out.length};
-    nl_builder_fini(&out);
-    return made;
+    nl_str word, part;
+    while (nl_str_next_part(&words, ' ', &word)) {
+        sql = nl_str_trim(sql);
+        size_t end = 0;
+        while (end < sql.length && !strchr(" \t\r\n(", sql.data[end])) end++;
+        part = nl_str_slice(sql, 0, end);
+        sql = nl_str_slice(sql, end, sql.length);
+        if (!nl_str_is(word, "*") && !nl_str_equal_nocase(word, part)) return false;
+    }
+    return true;
+}
+
+static bool has_query(nl_str sql)
+{
+    static const char *const openers[] = {"AS SELECT", "AS WITH", "AS VALUES", "AS TABLE", "AS ("};
+    for (size_t at = 1; at + 2 < sql.length; at++) {
+        if (!nl_str_starts_nocase(nl_str_slice(sql, at, sql.length), NL_STR("as"))) continue;
+        const nl_str behind = nl_str_trim(nl_str_slice(sql, at + 2, sql.length));
+        for (size_t i = 0; isspace((unsigned char)sql.data[at - 1]) && i < NL_COUNT(openers); i++)
+            if (nl_str_starts_nocase(behind, nl_str_from(openers[i] + strlen("AS ")))) return true;
+    }
+    return false;
+}
+
+/* A CREATE TABLE counts when it has a query. */
+static void set_update(nl_trino_statement *self, nl_session *session, bool is_done)
+{
+    for (size_t i = 0; i < NL_COUNT(update_types); i++) {
+        if (!has_words(self->sql, nl_str_from(update_types[i].words))) continue;
+        const uint64_t changed = atomic_load(&nl_session_progress(session)->changed_rows);
+        self->update_type = nl_str_from(update_types[i].type);
+        if (is_done && (update_types[i].counts || (nl_str_is(self->update_type, "CREATE TABLE") && (changed || has_query(self->sql))))) self->update_count = (int64_t)changed;
+        return;
+    }
 }
 
 static nl_status run_in(nl_trino_statement *self, nl_session *session)
@@ -187,19 +209,24 @@ static nl_status run_in(nl_trino_statement *self, nl_session *session)
     nl_result *result = NULL;
     NL_TRY(nl_trino_show(self, session, self->sql, &is_own));
     if (is_own) return NULL;
-    nl_str text;
-    const nl_dialect_names names = {.find = nl_trino_find_table, .argument = self};
-    NL_TRY(nl_dialect_to_engine(self->arena, self->sql, &names, &text));
+    nl_str text, then;
+    const nl_dialect_names names = {.find = nl_trino_find_table, .argument = self, .catalog = self->catalog, .schema = self->schema};
+    NL_TRY(nl_dialect_to_engine(self->arena, self->sql, &names, &text, &then));
     NL_TRY(nl_command_run(session, text, &result));
     const nl_type *schema = nl_result_schema(result);
-    if (nl_result_kind_of(result) != NL_RESULT_QUERY) self->update_type = update_type(self->arena, self->sql);
-    if (schema->child_count) tell_columns(self, schema);
-    nl_status status = write_rows(self, result);
+    const bool is_query = nl_result_kind_of(result) == NL_RESULT_QUERY;
+    if (!is_query) set_update(self, session, false);
+    const bool is_told = is_query || !self->update_type.length; /* what a procedure of the engine answers is not Trino's */
+    if (schema->child_count && is_told) tell_columns(self, schema);
+    nl_status status = write_rows(self, result, is_told);
     nl_result_close(result);
+    if (!status && then.length) status = nl_command_run(session, then, &result);
+    if (!status && then.length) nl_result_close(result);
+    if (!status && !is_query) set_update(self, session, true);
     return status;
 }
 
-/* What gives no rows gives one that says so: the JDBC driver takes nothing else. */
+/* What gives no rows gives one that says so: the JDBC driver takes nothing else. What writes says how many rows it wrote. */
 static nl_status tell_done(nl_trino_statement *self)
 {
     nl_builder out;
@@ -207,11 +234,13 @@ static nl_status tell_done(nl_trino_statement *self)
     nl_builder_init(&out, 4096);
     nl_json_writer json = {.out = &out};
     nl_json_begin(&json, '[');
-    nl_trino_write_column(&json, self->arena, NL_STR("result"), nl_type_boolean());
+    if (self->update_count >= 0) nl_trino_write_column(&json, self->arena, NL_STR("rows"), nl_type_bigint());
+    else nl_trino_write_column(&json, self->arena, NL_STR("result"), nl_type_boolean());
     nl_json_end(&json, ']');
     nl_trino_set_columns(self, nl_builder_str(&out));
     nl_builder_clear(&out);
-    nl_append_c(&out, "[true]");
+    if (self->update_count >= 0) nl_append_f(&out, "[%lld]", (long long)self->update_count);
+    else nl_append_c(&out, "[true]");
     nl_status status = nl_trino_hand_over(self, &out);
     nl_builder_fini(&out);
     return status;

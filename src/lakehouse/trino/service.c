@@ -39,14 +39,16 @@ static void cancel(nl_trino_statement *statement)
     pthread_cond_broadcast(&statement->trino->changed);
 }
 
-/* Forgets what has ended, and stops what nobody asks for any more. The mutex is held. */
+/* Forgets what has ended, and stops what nobody asks for any more; when there is no room for more, also what has just ended and
+ * told its client so. The mutex is held. */
 static void sweep(nl_trino *self)
 {
     const int64_t now = now_ms();
     for (nl_trino_statement **link = &self->first; *link;) {
         nl_trino_statement *statement = *link;
         if (!statement->is_done && now - statement->asked_ms > NL_TRINO_ABANDONED_MS) cancel(statement);
-        if (!statement->is_done || now - statement->asked_ms < ENDED_MS) {
+        const bool is_crowded = self->statement_count >= NL_TRINO_STATEMENTS_MAX / 2 && statement->is_over;
+        if (!statement->is_done || (now - statement->asked_ms < ENDED_MS && !is_crowded)) {
             link = &statement->next;
             continue;
         }
@@ -102,7 +104,7 @@ static nl_status new_statement(nl_trino *self, const nl_request *request, nl_tri
     char slug[33] = "";
     nl_random_bytes(random, sizeof(random));
     nl_format_hex(random, sizeof(random), false, slug);
-    *made = (nl_trino_statement){.trino = self, .arena = arena, .slug = nl_arena_str(arena, nl_str_from(slug)), .asked_ms = now_ms(), .begun_ms = now_ms(), .references = 2};
+    *made = (nl_trino_statement){.trino = self, .arena = arena, .slug = nl_arena_str(arena, nl_str_from(slug)), .asked_ms = now_ms(), .begun_ms = now_ms(), .references = 2, .update_count = -1};
     made->sql = nl_arena_str(arena, (nl_str){(const char *)request->body.data, request->body.length});
     made->catalog = nl_arena_str(arena, nl_request_header(request, "X-Trino-Catalog"));
     made->schema = nl_arena_str(arena, nl_request_header(request, "X-Trino-Schema"));
@@ -192,6 +194,7 @@ static void write_answer(nl_builder *out, const nl_trino_statement *statement, u
         nl_json_after_value(&json);
     }
     if ((statement->is_done || statement->columns.data) && statement->update_type.length) write_text(&json, "updateType", statement->update_type);
+    if (statement->is_done && statement->update_count >= 0) write_number(&json, "updateCount", statement->update_count);
     nl_json_key(&json, "warnings");
     nl_json_begin(&json, '[');
     nl_json_end(&json, ']');
@@ -256,6 +259,7 @@ static void answer_page(nl_trino_statement *statement, uint64_t token, nl_builde
     if (has_page) rows = nl_builder_str(&statement->ready);
     statement->has_ready = false;
     const bool is_last = statement->is_done;
+    statement->is_over = is_last;
     write_answer(body, statement, is_last ? 0 : has_page ? token + 1 : token, rows);
     if (has_page) nl_builder_clear(&statement->ready);
     pthread_cond_broadcast(&statement->trino->changed);

@@ -36,6 +36,8 @@ typedef struct nl_trino_statement {
     bool has_ready;
     nl_str served;               /* the answer last given, owned (malloc), for a client that asks once more */
     uint64_t served_token;
+    bool is_over;                /* the last answer has been given */
+    int64_t update_count;        /* rows that were written; -1: not a statement that writes */
     int64_t asked_ms, begun_ms, ended_ms;
     atomic_uint_fast64_t row_count;
     atomic_int references;

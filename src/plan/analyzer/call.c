@@ -434,7 +434,8 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     if (c.sql.python) return nl_resolve_python_call(scope, ast, c.sql.python, result);
     if (c.sql.function) return nl_resolve_sql_call(scope, ast, &c.sql, c.parts, c.part_count, result);
     /* rows that only the analyzer calls are no functions of SQL */
-    const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN);
+    const bool is_trinos = c.row && nl_scope_confs(scope)->is_trino && nl_str_starts(nl_str_from(c.row->name), NL_STR("trino_"));
+    const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN && !is_trinos);
     if (is_unknown) return nl_raise_unknown_function(scope, c.name);
     if (ast->call.over) return resolve_over(&c, result);
     if (nl_str_is_nocase(c.name, "grouping") || nl_str_is_nocase(c.name, "grouping_id")) return resolve_grouping(&c, result);

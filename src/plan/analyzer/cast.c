@@ -49,6 +49,76 @@ nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *typ
     return NULL;
 }
 
+/* Whether a cast of a nested value's elements is one that Trino does as Spark does. */
+static bool is_plain_in_trino(const nl_type *from, const nl_type *to)
+{
+    if (nl_type_equal(from, to) || from->id == NL_TYPE_NULL) return true;
+    if (nl_type_is_nested(from)) {
+        if (from->id != to->id || from->child_count != to->child_count) return false;
+        for (uint32_t i = 0; i < from->child_count; i++)
+            if (!is_plain_in_trino(from->children[i].type, to->children[i].type)) return false;
+        return true;
+    }
+    if (nl_type_is_numeric(from) && nl_type_is_numeric(to)) return nl_type_is_integral(from) || !nl_type_is_integral(to);
+    const bool is_text = to->id == NL_TYPE_STRING && to->string_kind == NL_STRING_PLAIN;
+    if (from->id == NL_TYPE_STRING) return nl_type_is_numeric(to) || is_text;
+    return is_text && (nl_type_is_integral(from) || from->id == NL_TYPE_DECIMAL || from->id == NL_TYPE_DATE || from->id == NL_TYPE_BOOLEAN);
+}
+
+/* The function that a cast is in Trino's dialect; NULL: the cast itself. */
+static const char *cast_function(const nl_type *from, const nl_type *to)
+{
+    if (from->id == NL_TYPE_STRING && to->id == NL_TYPE_DATE) return "trino_date";
+    if (from->id == NL_TYPE_STRING && to->id == NL_TYPE_TIMESTAMP_NTZ) return "trino_timestamp";
+    if (from->id == NL_TYPE_STRING && to->id == NL_TYPE_TIMESTAMP) return "trino_timestamp_tz";
+    if (from->id == NL_TYPE_STRING && to->id == NL_TYPE_BOOLEAN) return "trino_boolean";
+    if (to->id == NL_TYPE_STRING && (from->id == NL_TYPE_DOUBLE || from->id == NL_TYPE_FLOAT)) return "trino_real_text";
+    if (to->id == NL_TYPE_STRING && (from->id == NL_TYPE_TIMESTAMP || from->id == NL_TYPE_TIMESTAMP_NTZ)) return "trino_time_text";
+    return NULL;
+}
+
+static bool is_refused_in_trino(const nl_type *from, const nl_type *to)
+{
+    const bool from_time = from->id == NL_TYPE_DATE || from->id == NL_TYPE_TIMESTAMP || from->id == NL_TYPE_TIMESTAMP_NTZ;
+    const bool to_time = to->id == NL_TYPE_DATE || to->id == NL_TYPE_TIMESTAMP || to->id == NL_TYPE_TIMESTAMP_NTZ;
+    const bool is_char = to->id == NL_TYPE_STRING && to->string_kind == NL_STRING_CHAR;
+    if (from->id == NL_TYPE_NULL || nl_type_equal(from, to)) return is_char;
+    if (nl_type_is_nested(from) || nl_type_is_nested(to)) return !is_plain_in_trino(from, to);
+    if (to->id == NL_TYPE_STRING) return is_char || from->id == NL_TYPE_BINARY || from->id == NL_TYPE_INTERVAL_DT || from->id == NL_TYPE_INTERVAL_YM;
+    if (from_time || to_time) return !(from_time && to_time) && !(to_time && from->id == NL_TYPE_STRING);
+    return false;
+}
+
+/* VARCHAR(n) cuts texts; what else does not fit is an error. */
+static nl_status cut_in_trino(nl_scope *scope, const nl_expr *text, bool is_number, uint32_t length, const nl_expr **result)
+{
+    const nl_value first = nl_value_int(nl_type_bigint(), 1), most = nl_value_int(nl_type_bigint(), length);
+    const nl_expr *const last = nl_expr_literal(nl_scope_arena(scope), &most);
+    const nl_expr *args[3] = {text, is_number ? last : nl_expr_literal(nl_scope_arena(scope), &first), last};
+    return nl_call_function(scope, is_number ? NL_STR("trino_fit") : NL_STR("trino_substr"), args, is_number ? 2 : 3, result);
+}
+
+/* Casts as Trino does them: decimals and doubles are rounded to integers, doubles have exponents, texts are read more strictly. */
+static nl_status cast_in_trino(nl_scope *scope, const nl_expr *input, const nl_type *type, nl_cast_mode mode, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_type *from = input->type;
+    const nl_value digits = nl_value_int(nl_type_bigint(), 6);
+    const nl_expr *args[2] = {input, nl_expr_literal(arena, &digits)};
+    if (is_refused_in_trino(from, type))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "CAST from " NL_STR_FMT " to " NL_STR_FMT " is not supported", NL_STR_ARG(nl_type_sql(arena, from)), NL_STR_ARG(nl_type_sql(arena, type)));
+    if (from->id == NL_TYPE_NULL) return nl_make_cast(scope, input, type, mode, result);
+    const bool is_cut = type->id == NL_TYPE_STRING && type->string_kind == NL_STRING_VARCHAR, is_timestamp = type->id == NL_TYPE_TIMESTAMP || type->id == NL_TYPE_TIMESTAMP_NTZ;
+    const char *function = cast_function(from, type);
+    if (nl_type_is_integral(type) && !nl_type_is_integral(from) && nl_type_is_numeric(from)) {
+        NL_TRY(nl_call_function(scope, NL_STR("trino_round"), args, 1, &args[0]));
+        return nl_make_cast(scope, args[0], type, mode, result);
+    }
+    if (function) NL_TRY(nl_call_function(scope, nl_str_from(function), args, is_timestamp ? 2 : 1, result));
+    else NL_TRY(nl_make_cast(scope, input, is_cut ? nl_type_string() : type, mode, result));
+    return is_cut ? cut_in_trino(scope, *result, from->id != NL_TYPE_STRING, type->length, result) : NULL;
+}
+
 nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     const nl_expr *input = NULL;
@@ -56,5 +126,6 @@ nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     NL_TRY(nl_resolve_expr(scope, ast->cast.input, &input));
     NL_TRY(nl_ast_type_to_type(nl_scope_arena(scope), ast->cast.type, &type));
     const nl_cast_mode mode = ast->cast.form == NL_AST_CAST_TRY ? NL_CAST_TRY : nl_scope_cast_mode(scope);
+    if (nl_scope_confs(scope)->is_trino) return cast_in_trino(scope, input, type, mode, result);
     return nl_make_cast(scope, input, type, mode, result);
 }

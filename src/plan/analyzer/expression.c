@@ -40,7 +40,7 @@ static nl_status operator_call(nl_scope *scope, const char *name, const nl_expr 
 static bool as_boolean(nl_scope *scope, const nl_expr **expr)
 {
     if ((*expr)->type->id == NL_TYPE_BOOLEAN) return true;
-    if (!nl_can_cast_implicitly((*expr)->type, nl_type_boolean(), nl_scope_confs(scope)->is_ansi)) return false;
+    if (!nl_can_cast_implicitly((*expr)->type, nl_type_boolean(), nl_confs_rules(nl_scope_confs(scope)))) return false;
     *expr = nl_expr_cast(nl_scope_arena(scope), *expr, nl_type_boolean(), nl_scope_cast_mode(scope));
     return true;
 }
@@ -277,8 +277,7 @@ static nl_status resolve_concat(nl_scope *scope, const nl_ast_expr *ast, const n
 /* What Trino's dialect gives another meaning than Spark's. */
 static bool is_trino(nl_scope *scope)
 {
-    const nl_session *session = nl_scope_confs(scope)->session;
-    return session && nl_session_get_bool(session, "spark.nilas.sql.trino");
+    return nl_scope_confs(scope)->is_trino;
 }
 
 static bool is_integer(const nl_type *type)
@@ -286,11 +285,28 @@ static bool is_integer(const nl_type *type)
     return is_small_integer(type) || type->id == NL_TYPE_BIGINT;
 }
 
+/* Operands that Spark would bring together and Trino does not: texts beside other values, times beside numbers. */
+static bool is_mixed_in_trino(const nl_type *a, const nl_type *b)
+{
+    if (a->id == NL_TYPE_NULL || b->id == NL_TYPE_NULL) return false;
+    return (a->id == NL_TYPE_STRING) != (b->id == NL_TYPE_STRING) || (is_date_time(a) && nl_type_is_numeric(b)) || (is_date_time(b) && nl_type_is_numeric(a));
+}
+
+/* A timestamp and an interval, which has milliseconds: as many digits behind the second as the finer of the two. */
+static nl_status set_time_digits(nl_scope *scope, const nl_type *left, const nl_type *right, const nl_expr **result)
+{
+    const nl_type *time = is_date_time(left) ? left : right;
+    if ((*result)->type->id != time->id || time->id == NL_TYPE_DATE || time->precision == 0) return NULL;
+    const nl_value digits = nl_value_int(nl_type_bigint(), NL_MAX(3, time->precision - 1));
+    const nl_expr *args[2] = {*result, nl_expr_literal(nl_scope_arena(scope), &digits)};
+    return nl_call_function(scope, NL_STR("trino_round_time"), args, 2, result);
+}
+
 /* 7 / 2 is 3 there, of the wider of both types. */
 static nl_status resolve_integer_division(nl_scope *scope, const nl_expr *left, const nl_expr *right, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    const nl_type *type = nl_common_type(arena, left->type, right->type, true);
+    const nl_type *type = nl_common_type(arena, left->type, right->type, NL_RULES_TRINO);
     NL_TRY(operator_call(scope, "div", left, right, result));
     *result = named(arena, nl_expr_cast(arena, *result, type, nl_scope_cast_mode(scope)), pretty2(arena, NL_STR("(\1 / \1)"), left, right));
     return NULL;
@@ -307,8 +323,12 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     NL_TRY(nl_resolve_expr(scope, ast->binary.left, &left));
     NL_TRY(nl_resolve_expr(scope, ast->binary.right, &right));
     const nl_expr *dates = NULL;
+    if (is_trino(scope) && is_mixed_in_trino(left->type, right->type))
+        return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"%s\"", operator_name(op))), NL_P_STR("left", nl_quote_type(arena, left->type)),
+                        NL_P_STR("right", nl_quote_type(arena, right->type)));
     NL_TRY(resolve_date_arithmetic(scope, op, left, right, &dates));
     if (dates) {
+        if (is_trino(scope)) NL_TRY(set_time_digits(scope, left->type, right->type, &dates));
         *result = dates;
         return NULL;
     }
@@ -406,7 +426,7 @@ static const nl_type *common_type_of_in(nl_scope *scope, const nl_expr *const *c
     bool is_same = true;
     for (uint32_t i = 1; i < count; i++) {
         is_same = is_same && nl_type_has_same_structure(children[0]->type, children[i]->type);
-        if (common) common = nl_common_type(nl_scope_arena(scope), common, children[i]->type, nl_scope_confs(scope)->is_ansi);
+        if (common) common = nl_common_type(nl_scope_arena(scope), common, children[i]->type, nl_confs_rules(nl_scope_confs(scope)));
     }
     return common || !is_same ? common : children[0]->type;
 }
@@ -439,8 +459,9 @@ static nl_status resolve_like(nl_scope *scope, const nl_ast_expr *ast, const nl_
     const nl_expr *args[3] = {0};
     NL_TRY(nl_resolve_expr(scope, ast->like.input, &args[0]));
     NL_TRY(nl_resolve_expr(scope, ast->like.pattern, &args[1]));
-    const nl_value escape = nl_value_string(ast->like.escape);
-    const bool has_escape = ast->like.has_escape && ast->like.kind != NL_AST_RLIKE;
+    const bool is_plain = is_trino(scope) && !ast->like.has_escape; /* where nothing escapes unless it is said: a byte that no pattern has */
+    const nl_value escape = nl_value_string(is_plain ? NL_STR("\x01") : ast->like.escape);
+    const bool has_escape = (ast->like.has_escape || is_plain) && ast->like.kind != NL_AST_RLIKE;
     if (has_escape) args[2] = nl_expr_literal(arena, &escape);
     const char *name = ast->like.kind == NL_AST_LIKE ? "like" : ast->like.kind == NL_AST_ILIKE ? "ilike" : "rlike";
     NL_TRY(nl_call_function(scope, nl_str_from(name), args, has_escape ? 3 : 2, result));
@@ -545,7 +566,7 @@ static nl_status resolve_subscript(nl_scope *scope, const nl_ast_expr *ast, cons
     if (type->id != NL_TYPE_ARRAY && type->id != NL_TYPE_MAP)
         return NL_RAISE(INVALID_EXTRACT_BASE_FIELD_TYPE, NL_P_STR("base", nl_quote_expr(arena, args[0])),
                         NL_P_STR("other", nl_quote_type(arena, type)));
-    const char *name = type->id == NL_TYPE_MAP ? "[]" : is_trino(scope) ? "element_at" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
+    const char *name = is_trino(scope) ? "trino_subscript" : type->id == NL_TYPE_MAP ? "[]" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
     NL_TRY(nl_call_function(scope, nl_str_from(name), args, 2, result));
     *result = named(arena, *result, pretty2(arena, NL_STR("\1[\1]"), args[0], args[1]));
     return NULL;

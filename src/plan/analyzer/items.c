@@ -326,7 +326,8 @@ static nl_status add_expression(nl_scope *scope, const nl_ast_expr *ast, nl_item
     scope->level = 0;
     NL_TRY(nl_resolve_expr(scope, value, &item.expr));
     item.level = scope->level;
-    item.name = has_alias ? ast->alias.names.items[0].text : nl_item_name(scope, value, item.expr);
+    const bool is_numbered = nl_scope_confs(scope)->is_trino && !has_alias && value->kind != NL_AST_EXPR_COLUMN; /* Trino's _col0, _col1 … */
+    item.name = has_alias ? ast->alias.names.items[0].text : is_numbered ? nl_arena_f(arena, "_col%u", items->count) : nl_item_name(scope, value, item.expr);
     item.is_plain = !has_alias && item.level == 0 && item.expr->kind == NL_EXPR_COLUMN;
     item.id = item.is_plain ? item.expr->column : nl_plan_new_id(scope->env->context);
     if (item.expr->kind == NL_EXPR_COLUMN && item.level == 0) {

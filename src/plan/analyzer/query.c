@@ -75,7 +75,7 @@ static nl_status set_types(nl_env *env, const char *word, const nl_logical *left
     nl_arena *arena = env->context->arena;
     *types = NL_NEW_ARRAY(arena, const nl_type *, left->column_count + 1);
     for (uint32_t i = 0; i < left->column_count; i++) {
-        (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, env->context->confs->is_ansi);
+        (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, nl_confs_rules(env->context->confs));
         if ((*types)[i]) continue;
         return NL_RAISE(INCOMPATIBLE_COLUMN_TYPE, NL_P("operator", word), NL_P("columnOrdinalNumber", nl_position_word(i)),
                         NL_P("tableOrdinalNumber", "second"), NL_P_STR("dataType1", nl_quote_type(arena, right->columns[i].type)),

@@ -122,7 +122,7 @@ static nl_status resolve_with_columns(selection *s)
 static nl_status resolve_list(selection *s)
 {
     s->scope.clause = NL_CLAUSE_SELECT;
-    s->scope.aliases = &s->items;
+    s->scope.aliases = nl_scope_confs(&s->scope)->is_trino ? NULL : &s->items; /* Trino lets ORDER BY alone name them */
     if (s->select->is_with_columns) {
         NL_TRY(resolve_with_columns(s));
     } else if (s->select->items.count) {
@@ -139,7 +139,7 @@ static nl_status resolve_grouping(selection *s)
 {
     if (!s->select->group_by) return NULL;
     s->scope.clause = NL_CLAUSE_GROUP_BY;
-    s->scope.aliases = &s->items;
+    s->scope.aliases = nl_scope_confs(&s->scope)->is_trino ? NULL : &s->items;
     s->scope.are_aliases_inlined = true;
     nl_status status = nl_resolve_group_by(&s->scope, s->select->group_by, &s->items, &s->grouping);
     s->scope.aliases = NULL;
@@ -152,6 +152,7 @@ static void over_items(selection *s, nl_clause clause, nl_scope *scope)
 {
     *scope = s->scope;
     scope->clause = clause;
+    if (clause == NL_CLAUSE_HAVING && nl_scope_confs(scope)->is_trino) return; /* whose HAVING does not know the list's names */
     scope->sets[0] = (nl_column_set){nl_items_columns(s->arena, &s->items), s->items.count};
     scope->sets[1] = s->input;
     scope->set_count = 2;

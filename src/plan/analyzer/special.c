@@ -26,7 +26,7 @@ static bool unify(nl_scope *scope, const nl_expr **exprs, uint32_t count)
     nl_arena *arena = nl_scope_arena(scope);
     const nl_type *common = exprs[0]->type;
     for (uint32_t i = 1; i < count && common; i++)
-        common = nl_common_type(arena, common, exprs[i]->type, nl_scope_confs(scope)->is_ansi);
+        common = nl_common_type(arena, common, exprs[i]->type, nl_confs_rules(nl_scope_confs(scope)));
     if (!common) return false;
     for (uint32_t i = 0; i < count; i++) exprs[i] = nl_expr_cast(arena, exprs[i], common, nl_scope_cast_mode(scope));
     return true;
@@ -39,7 +39,7 @@ static nl_status check_condition(nl_scope *scope, const nl_expr *shown, const nl
     nl_arena *arena = nl_scope_arena(scope);
     *result = condition;
     if (condition->type->id == NL_TYPE_BOOLEAN) return NULL;
-    if (is_cast && nl_can_cast_implicitly(condition->type, nl_type_boolean(), nl_scope_confs(scope)->is_ansi)) {
+    if (is_cast && nl_can_cast_implicitly(condition->type, nl_type_boolean(), nl_confs_rules(nl_scope_confs(scope)))) {
         *result = nl_expr_cast(arena, condition, nl_type_boolean(), nl_scope_cast_mode(scope));
         return NULL;
     }

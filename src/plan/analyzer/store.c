@@ -215,6 +215,10 @@ static nl_status find_column(storing *s, const nl_logical *query, nl_str name, u
         count++;
     }
     if (count == 1) return NULL;
+    if (count == 0 && s->scope.env->context->confs->is_trino) { /* what an INSERT leaves out is NULL there */
+        *found = UINT32_MAX;
+        return NULL;
+    }
     if (count > 1)
         return NL_RAISE(INCOMPATIBLE_DATA_FOR_TABLE__AMBIGUOUS_COLUMN_NAME, NL_P_STR("tableName", s->table_name), NL_P_STR("colName", quoted));
     return NL_RAISE(INCOMPATIBLE_DATA_FOR_TABLE__CANNOT_FIND_DATA, NL_P_STR("tableName", s->table_name), NL_P_STR("colName", quoted));
@@ -235,9 +239,10 @@ nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const
         const nl_field *field = &row_type->children[i];
         uint32_t place = i;
         NL_TRY(find_column(&s, query, field->name, i, &place));
-        const nl_expr *value = nl_column_ref(arena, &query->columns[place]);
+        const nl_value none = nl_value_null(field->type);
+        const nl_expr *value = place == UINT32_MAX ? nl_expr_literal(arena, &none) : nl_column_ref(arena, &query->columns[place]);
         NL_TRY(store_value(&s, value, field->type, nl_quote_name(arena, field->name), &exprs[i]));
-        const bool is_same = exprs[i] == value;
+        const bool is_same = exprs[i] == value && place != UINT32_MAX;
         columns[i] = (nl_column){.id = is_same ? value->column : nl_plan_new_id(context),
                                  .name = field->name,
                                  .type = exprs[i]->type,

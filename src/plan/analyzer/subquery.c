@@ -116,7 +116,7 @@ static nl_status unify_sides(nl_scope *scope, const nl_expr *shown, const nl_exp
     const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const nl_column *right = &(*plan)->columns[i];
-        types[i] = nl_common_type(arena, left[i]->type, right->type, nl_scope_confs(scope)->is_ansi);
+        types[i] = nl_common_type(arena, left[i]->type, right->type, nl_confs_rules(nl_scope_confs(scope)));
         if (!types[i]) return raise_types(scope, shown, left[i], right);
         left[i] = nl_expr_cast(arena, left[i], types[i], nl_scope_cast_mode(scope));
     }

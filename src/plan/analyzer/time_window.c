@@ -89,7 +89,7 @@ static nl_status take_time(nl_scope *scope, nl_str name, const nl_expr *written,
     *time = written;
     if (is_time(written->type)) return NULL;
     if (is_window(written->type)) return nl_call_function(scope, NL_STR("window_time"), &written, 1, time);
-    if (nl_can_cast_implicitly(written->type, nl_type_of(NL_TYPE_TIMESTAMP), nl_scope_confs(scope)->is_ansi)) {
+    if (nl_can_cast_implicitly(written->type, nl_type_of(NL_TYPE_TIMESTAMP), nl_confs_rules(nl_scope_confs(scope)))) {
         *time = nl_expr_cast(arena, written, nl_type_of(NL_TYPE_TIMESTAMP), nl_scope_cast_mode(scope));
         return NULL;
     }

@@ -40,5 +40,5 @@ const nl_expr *nl_cast_constant(nl_scope *scope, const nl_expr *expr, const nl_t
 const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_type *b)
 {
     if (mixes(a, b, 0)) return NULL;
-    return nl_common_type(nl_scope_arena(scope), a, b, nl_scope_confs(scope)->is_ansi);
+    return nl_common_type(nl_scope_arena(scope), a, b, nl_confs_rules(nl_scope_confs(scope)));
 }

@@ -73,7 +73,7 @@ static nl_status analyze_values(nl_scope *scope, const nl_ast_relation *relation
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, width + 1);
     for (uint32_t c = 0; c < width; c++) {
         columns[c].id = nl_plan_new_id(scope->env->context);
-        columns[c].name = nl_arena_f(arena, "col%u", c + 1);
+        columns[c].name = nl_scope_confs(scope)->is_trino ? nl_arena_f(arena, "_col%u", c) : nl_arena_f(arena, "col%u", c + 1);
         NL_TRY(column_type(scope, relation, rows, c, &columns[c].type, &columns[c].is_nullable));
     }
     for (uint32_t r = 0; r < row_count; r++) {

@@ -11,11 +11,11 @@ shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests
 python=${NILAS_TEST_PYTHON:-$cache/venv/bin/python}
-wanted='import pyspark, pandas, pyarrow, grpc, grpc_status, google.rpc, google.protobuf'
+wanted='import pytest, pyspark, pandas, pyarrow, grpc, grpc_status, google.rpc, google.protobuf'
 if ! "$python" -c "$wanted" 2> /dev/null; then
   python=$cache/venv/bin/python # the one of catalogs_test.sh, which has PySpark already
   [ -x "$python" ] || python3 -m venv "$cache/venv"
-  "$python" -m pip install -q "pyspark[connect]==4.0.1"
+  "$python" -m pip install -q "pyspark[connect]==4.0.1" pytest
 fi
 status=0
 for test in "$root"/tests/connect/*_test.py; do

@@ -33,6 +33,9 @@ NL_MUST_USE nl_status nl_command_make_rows(nl_session *session, const nl_field *
 NL_MUST_USE nl_status nl_rows_add(nl_rows *rows, const nl_value *values);   /* one per field */
 NL_MUST_USE nl_status nl_rows_add_text(nl_rows *rows, const nl_str *texts); /* all fields STRING; data NULL: null */
 
+/* Whether it was a query (SELECT …) rather than a command; spark-sql pads DESCRIBE rows and shows only names for SHOW TABLES. */
+typedef enum nl_result_kind { NL_RESULT_QUERY, NL_RESULT_COMMAND, NL_RESULT_DESCRIBE, NL_RESULT_SHOW_TABLES } nl_result_kind;
+
 /* A result whose batches come from outside (another server). The source is taken, also on failure: close(context) is called
  * once. The schema is copied. */
 typedef struct nl_result_source {
@@ -40,12 +43,10 @@ typedef struct nl_result_source {
     void (*close)(void *context);
     void *context;
 } nl_result_source;
-NL_MUST_USE nl_status nl_command_make_stream(nl_session *session, const nl_type *schema, const nl_result_source *source, nl_result **result);
+NL_MUST_USE nl_status nl_command_make_stream(nl_session *session, nl_result_kind kind, const nl_type *schema, const nl_result_source *source, nl_result **result);
 
 /* The result's columns (a STRUCT); child_count 0: the statement has no rows to show. Borrowed. */
 const nl_type *nl_result_schema(const nl_result *result);
-/* Whether it was a query (SELECT …) rather than a command; spark-sql pads DESCRIBE rows and shows only names for SHOW TABLES. */
-typedef enum nl_result_kind { NL_RESULT_QUERY, NL_RESULT_COMMAND, NL_RESULT_DESCRIBE, NL_RESULT_SHOW_TABLES } nl_result_kind;
 nl_result_kind nl_result_kind_of(const nl_result *result);
 NL_MUST_USE nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done);
 void nl_result_close(nl_result *result); /* cancels what still runs; NULL is fine */

@@ -171,7 +171,7 @@ nl_status nl_result_new(nl_session *session, nl_result **result, nl_command **co
     return NULL;
 }
 
-nl_status nl_command_make_stream(nl_session *session, const nl_type *schema, const nl_result_source *source, nl_result **result)
+nl_status nl_command_make_stream(nl_session *session, nl_result_kind kind, const nl_type *schema, const nl_result_source *source, nl_result **result)
 {
     nl_result *made = NULL;
     nl_command *command = NULL;
@@ -181,6 +181,7 @@ nl_status nl_command_make_stream(nl_session *session, const nl_type *schema, con
         return status;
     }
     made->source = *source;
+    made->kind = kind;
     made->schema = nl_type_copy(command->arena, schema);
     *result = made;
     return NULL;

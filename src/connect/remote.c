@@ -355,11 +355,29 @@ static nl_status start_execution(remote_rows *rows, Spark__Connect__Plan *plan)
     return nl_rpc_client_start(&self->endpoint, SERVICE "ExecutePlan", &request.base, &rows->call);
 }
 
+static bool has_columns(const nl_type *schema, const char *const *names, uint32_t count)
+{
+    if (schema->child_count != count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (names[i] && !nl_str_is(schema->children[i].name, names[i])) return false;
+    return true;
+}
+
+/* The shell prints some commands' rows in forms of their own; what came back does not say which command it was. */
+static nl_result_kind kind_of(const remote_rows *rows)
+{
+    static const char *const tables[] = {NULL, "tableName", "isTemporary"}, *const columns[] = {"col_name", "data_type", "comment"};
+    if (rows->call || !rows->schema) return rows->call ? NL_RESULT_QUERY : NL_RESULT_COMMAND;
+    if (has_columns(rows->schema, tables, NL_COUNT(tables))) return NL_RESULT_SHOW_TABLES;
+    if (has_columns(rows->schema, columns, NL_COUNT(columns))) return NL_RESULT_DESCRIBE;
+    return NL_RESULT_COMMAND;
+}
+
 static nl_status finish_rows(remote_rows *rows, nl_result **result)
 {
     static const nl_type no_columns = {.id = NL_TYPE_STRUCT, .physical = NL_PHYS_STRUCT};
     const nl_result_source source = {next_rows, close_rows, rows};
-    return nl_command_make_stream(rows->remote->session, rows->schema ? rows->schema : &no_columns, &source, result);
+    return nl_command_make_stream(rows->remote->session, kind_of(rows), rows->schema ? rows->schema : &no_columns, &source, result);
 }
 
 /* Runs what came back for a query: `answer` (taken) holds the relation. */

@@ -87,7 +87,8 @@ static const nl_type *common_string(nl_arena *arena, const nl_type *string, cons
         if (string->string_kind != NL_STRING_PLAIN || other->string_kind != NL_STRING_PLAIN) return nl_type_string();
         return string->collation.length == 0 ? other : other->collation.length == 0 ? string : NULL;
     }
-    if (!rules) return is_atomic(other) && other->id != NL_TYPE_BINARY && other->id != NL_TYPE_BOOLEAN ? nl_type_string() : NULL;
+    if (rules == NL_RULES_TRINO) return NULL;
+    if (rules == NL_RULES_LEGACY) return is_atomic(other) && other->id != NL_TYPE_BINARY && other->id != NL_TYPE_BOOLEAN ? nl_type_string() : NULL;
     if (nl_type_is_integral(other)) return nl_type_bigint();
     if (is_fractional(other)) return nl_type_double();
     if (is_ansi_interval(other)) return NULL;

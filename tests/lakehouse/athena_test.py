@@ -201,4 +201,36 @@ def test_athena():
         check("work groups stay", len(athena.list_work_groups()["WorkGroups"]), 2)
 
 
+def count_of(athena, sql, **more):
+    query = athena.start_query_execution(QueryString=sql, **more)["QueryExecutionId"]
+    while athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]["State"] in ("QUEUED", "RUNNING"):
+        time.sleep(0.02)
+    execution = athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]
+    check(sql, (execution["Status"]["State"], execution["Status"].get("StateChangeReason")), ("SUCCEEDED", None))
+    return athena.get_query_results(QueryExecutionId=query).get("UpdateCount")
+
+
+def test_tables_are_made_changed_and_looked_after():
+    with Lakehouse() as lake:
+        fill(lake)
+        athena = lake.client("athena")
+        here = {"QueryExecutionContext": {"Catalog": "s3tablescatalog/lakehouse", "Database": "sales"}}
+        count_of(athena, "CREATE TABLE visits (`id` bigint, who string, at timestamp, tags array<string>) PARTITIONED BY (bucket(4, id), day(at)) "
+                         "TBLPROPERTIES ('table_type' = 'ICEBERG', 'format' = 'parquet')", **here)
+        check("inserted", count_of(athena, "INSERT INTO visits VALUES (1, 'a', TIMESTAMP '2026-01-01 00:00:00', ARRAY['x']), (2, 'b', TIMESTAMP '2026-01-02 00:00:00', NULL)", **here), 2)
+        check("inserted again", count_of(athena, "INSERT INTO visits (id, who) VALUES (3, 'c')", **here), 1)
+        check("updated", count_of(athena, "UPDATE visits SET who = upper(who) WHERE id < 3", **here), 2)
+        check("deleted", count_of(athena, "DELETE FROM visits WHERE id = 3", **here), 1)
+        check("merged", count_of(athena, "MERGE INTO visits t USING (VALUES (1, 'one'), (9, 'new')) AS s(id, who) ON t.id = s.id WHEN MATCHED THEN UPDATE SET who = s.who "
+                                         "WHEN NOT MATCHED THEN INSERT (id, who) VALUES (s.id, s.who)", **here), 2)
+        check("rows", run(athena, "SELECT id, who, cardinality(tags) FROM visits ORDER BY id", **here), [["id", "who", "_col2"], ["1", "one", "1"], ["2", "B", None], ["9", "new", None]])
+        check("made of a query", count_of(athena, "CREATE TABLE copied WITH (table_type = 'ICEBERG', is_external = false, partitioning = ARRAY['bucket(id, 2)'], format = 'PARQUET') "
+                                                  "AS SELECT id, who FROM visits", **here), 3)
+        count_of(athena, "OPTIMIZE visits REWRITE DATA USING BIN_PACK WHERE id > 0", **here)
+        count_of(athena, "VACUUM visits", **here)
+        check("the same rows", run(athena, "SELECT count(*) AS c FROM visits", **here), [["c"], ["3"]])
+        check("snapshots", run(athena, 'SELECT count(*) > 0 AS c FROM "visits$snapshots"', **here), [["c"], ["true"]])
+        check("refused by name", "nvl" in run(athena, "SELECT nvl(1, 2)")["Status"]["StateChangeReason"], True)
+
+
 run_tests(sys.modules[__name__])

@@ -87,6 +87,7 @@ static nl_status bind_concat(nl_bind *bind, nl_bound_function *bound)
     for (uint32_t i = 0; i < bind->argument_count; i++) {
         if (!has_array && nl_type_is_nested(bind->argument_types[i]))
             return nl_bind_unexpected_type(bind, i, "(\"STRING\" or \"BINARY\" or \"ARRAY\")");
+        if (bind->confs->is_trino && !nl_can_cast_implicitly(bind->argument_types[i], type, NL_RULES_TRINO)) return nl_bind_data_diff_types(bind, 0);
         bind->argument_types[i] = type;
     }
     bound->result_type = type;

@@ -257,6 +257,14 @@ def delegated(program, server):
         if how == "remote-signing":
             strangers(server, f"{server.uri}/v1/namespaces/d/tables")
         nilas.run("DROP TABLE s3.d.t PURGE;\nDROP TABLE s3.d.c PURGE;\nDROP NAMESPACE s3.d")
+    # Java's client asks where it is told to, and keeps signatures of reads for other ranges.
+    remote = confs("signed", server.uri, **signing, **{"header.X-Iceberg-Access-Delegation": "remote-signing", "io-impl": "org.apache.iceberg.aws.s3.S3FileIO"})
+    spark, nilas = Spark(remote), Nilas(program, remote, no_keys)
+    spark.run("CREATE NAMESPACE signed.j;\nCREATE TABLE signed.j.c USING iceberg AS SELECT id, repeat('x', 1000) AS s FROM range(20000);\nINSERT INTO signed.j.c VALUES (20000, 'y')")
+    nilas.run("INSERT INTO signed.j.c VALUES (20001, 'z')")
+    query = "SELECT count(*), sum(id), max(length(s)) FROM signed.j.c"
+    same("Spark and nilas with remote signing", [["20002", str(20001 * 20002 // 2), "1000"]], spark=spark.run(query), nilas=nilas.run(query))
+    spark.run("DROP TABLE signed.j.c;\nDROP NAMESPACE signed.j")
     error = Nilas(program, confs("s3", server.uri, **signing), no_keys).fails("CREATE NAMESPACE s3.e;\nCREATE TABLE s3.e.t USING iceberg AS SELECT 1 AS a")
     same("without keys there is no access", [[True]], nilas=[["credentials" in error or "AccessDenied" in error or "keys" in error]])
 

@@ -79,7 +79,6 @@ void nl_rest_api_write_page_token(nl_rest_api_call *call, nl_json_writer *json, 
 typedef struct nl_rest_api_table_reply {
     const nl_kept_metadata *kept;
     bool is_staged; /* no metadata-location */
-    nl_str staged_name; /* of a staged table; or empty */
     bool is_commit; /* no config */
 } nl_rest_api_table_reply;
 void nl_rest_api_write_table(nl_rest_api_call *call, const nl_rest_api_table_reply *table);

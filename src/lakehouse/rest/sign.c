@@ -64,6 +64,16 @@ static nl_status check_table(nl_rest_api_call *call, const target *parts, bool *
     return NULL;
 }
 
+/* Java's client keeps the signature of a read (Cache-Control: private) for other ranges of the object and other tries: what
+ * differs between them is neither signed nor sent back. */
+static bool is_left_out(nl_str name)
+{
+    static const char *const names[] = {"range", "user-agent", "expect", "connection", "authorization", "x-amz-date", "amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry"};
+    for (size_t i = 0; i < NL_COUNT(names); i++)
+        if (nl_str_is_nocase(name, names[i])) return true;
+    return false;
+}
+
 static nl_status read_headers(nl_rest_api_call *call, const json_t *json, nl_str host, nl_property **headers, uint32_t *count)
 {
     nl_property *made = NL_NEW_ARRAY(call->arena, nl_property, json_object_size(json) + 1);
@@ -75,6 +85,7 @@ static nl_status read_headers(nl_rest_api_call *call, const json_t *json, nl_str
     {
         const json_t *first = json_array_get(values, 0);
         if (!json_is_string(first)) return nl_rest_api_refuse(call, 400, "BadRequestException", "Malformed request: headers holds something that is no list of texts");
+        if (is_left_out(nl_str_from(key))) continue;
         made[(*count)++] = (nl_property){nl_str_from(key), {json_string_value(first), json_string_length(first)}};
         has_host = has_host || nl_str_is_nocase(nl_str_from(key), "host");
     }

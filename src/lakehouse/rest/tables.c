@@ -56,20 +56,28 @@ static void write_storage_credentials(nl_rest_api_call *call, nl_json_writer *js
     nl_json_end(json, ']');
 }
 
-/* Where requests for the files of a table are signed that is not there yet (CTAS writes them before it commits). */
-static void write_staged_signer(nl_rest_api_call *call, nl_json_writer *json, nl_str name, nl_str location)
+/* Where requests for the table's files are signed: Java's client does not find it by itself. For a table that is not there yet
+ * (CTAS writes its files before it commits) with its place, and a proof that it is ours. */
+static void write_signer(nl_rest_api_call *call, nl_json_writer *json, nl_str location, bool is_staged)
 {
-    const nl_str path = call->request->path; /* …/v1/…/tables; what the client adds to its uri begins with v1 */
-    const size_t version = nl_str_find(path, NL_STR("/v1/"), 0);
-    if (version == NL_NOT_FOUND) return;
-    const nl_str key = nl_rest_api_staged_key(call, location), encoded = nl_url_encode(call->arena, location, false);
-    write_member(json, "s3.signer.endpoint", nl_arena_f(call->arena, NL_STR_FMT "/" NL_STR_FMT "/sign?staged=" NL_STR_FMT "&key=" NL_STR_FMT,
-                                                        NL_STR_ARG(nl_str_slice(path, version + 1, path.length)), NL_STR_ARG(nl_url_encode(call->arena, name, false)),
-                                                        NL_STR_ARG(encoded), NL_STR_ARG(key)));
+    static const nl_str version = NL_STR_INIT("/v1/"), namespaces = NL_STR_INIT("/namespaces/");
+    const nl_str path = call->request->path; /* …/v1/…/namespaces/a/tables…; what the client adds to its uri begins with v1 */
+    const size_t start = nl_str_find(path, version, 0), scope = nl_str_find(path, namespaces, 0);
+    const json_t *named = json_object_get(call->body, "name"); /* of what is created or registered */
+    nl_str name = call->identifier.name, proof = {0};
+    if (!name.length && json_is_string(named)) name = nl_str_from(json_string_value(named));
+    if (start == NL_NOT_FOUND || scope == NL_NOT_FOUND || !name.length) return;
+    const size_t end = nl_str_find_char(path, '/', scope + namespaces.length);
+    if (is_staged) {
+        const nl_str key = nl_rest_api_staged_key(call, location), encoded = nl_url_encode(call->arena, location, false);
+        proof = nl_arena_f(call->arena, "?staged=" NL_STR_FMT "&key=" NL_STR_FMT, NL_STR_ARG(encoded), NL_STR_ARG(key));
+    }
+    write_member(json, "s3.signer.endpoint", nl_arena_f(call->arena, NL_STR_FMT "/tables/" NL_STR_FMT "/sign" NL_STR_FMT, NL_STR_ARG(nl_str_slice(path, start + 1, end)),
+                                                        NL_STR_ARG(nl_url_encode(call->arena, name, false)), NL_STR_ARG(proof)));
 }
 
 /* Keys only when they are asked for: a table's config overrides what the client was configured with. */
-static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str location, nl_str staged_name)
+static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str location, bool is_staged)
 {
     const bool is_on_s3 = nl_str_starts(location, NL_STR("s3"));
     const bool wants_keys = is_on_s3 && wants(call, "vended-credentials");
@@ -80,7 +88,7 @@ static void write_config(nl_rest_api_call *call, nl_json_writer *json, nl_str lo
     } else if (is_on_s3 && wants(call, "remote-signing")) {
         nl_rest_api_write_io_config(call, json, false);
         write_member(json, "s3.remote-signing-enabled", NL_STR("true"));
-        if (staged_name.length) write_staged_signer(call, json, staged_name, location);
+        write_signer(call, json, location, is_staged);
     }
     nl_json_end(json, '}');
     if (wants_keys) write_storage_credentials(call, json, location);
@@ -128,7 +136,7 @@ void nl_rest_api_write_table(nl_rest_api_call *call, const nl_rest_api_table_rep
     if (is_short) write_with_refs_only(call, metadata, json.out);
     else nl_append(json.out, (nl_str){(const char *)table->kept->json->data, table->kept->json->size_bytes});
     nl_json_after_value(&json);
-    if (!table->is_commit) write_config(call, &json, metadata->location, table->staged_name);
+    if (!table->is_commit) write_config(call, &json, metadata->location, table->is_staged);
     nl_rest_api_end(call, &json, 200);
     if (!table->is_staged) nl_reply_header(call->request, call->reply, "ETag", entity_tag(call, metadata->metadata_file, is_short));
 }
@@ -275,7 +283,7 @@ nl_status nl_rest_api_create_table(nl_rest_api_call *call)
     } else if (!status) {
         status = publish(call, &table, made, &kept);
     }
-    if (!status) nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &kept, .is_staged = table.is_staged, .staged_name = table.is_staged ? table.identifier.name : (nl_str){0}});
+    if (!status) nl_rest_api_write_table(call, &(nl_rest_api_table_reply){.kept = &kept, .is_staged = table.is_staged});
     nl_kept_metadata_release(&kept);
     nl_table_metadata_release(made);
     return status;

@@ -10,10 +10,12 @@ A frame is a letter, a length (4 bytes, little endian) and so many bytes. To her
     T  a task: 4 bytes length of a JSON text, the text, then the pickled functions that it gives the lengths of
     B  a batch: an Arrow stream of its own       S  the data frame of a cogroup ends here
     G  a cogroup begins                          E  the input ends
+    K  the task that raised an exception is over
 From here: R a batch; X an exception's text; D the task is done, b"1" when this process can take another.
 The text of this file is part of the `nilas` program; serve() begins.
 """
 
+import datetime
 import io
 import itertools
 import json
@@ -102,6 +104,7 @@ class Output:
 
     def __init__(self, channel):
         self.channel = channel
+        self.has_failed = False
 
     def write(self, data):
         return len(data)
@@ -134,8 +137,23 @@ def number(low_type):
     return convert
 
 
+def refuse(value):
+    """Objects of classes that Spark's JVM cannot take out of a pickle are an error there, not null."""
+    kind = type(value)
+    name = {"Row": "pyspark.sql.types._create_row"}.get(kind.__name__, "")
+    if kind.__module__ == "numpy":
+        name = "numpy.core.multiarray." + ("_reconstruct" if kind.__name__ == "ndarray" else "scalar")
+    if name:
+        raise TypeError(
+            "expected zero arguments for construction of ClassDict (for %s). This happens when an unsupported/unregistered "
+            "class is being unpickled that requires construction arguments. Fix it by registering a custom IObjectConstructor "
+            "for this class." % name
+        )
+
+
 def java_text(value):
     """What toString() says of the object that a pickled value becomes."""
+    refuse(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -148,6 +166,10 @@ def java_text(value):
         return "[" + ", ".join(java_text(v) for v in value) + "]"
     if isinstance(value, tuple):
         return "[Ljava.lang.Object;@%x" % (id(value) & 0xFFFFFFFF)
+    if isinstance(value, datetime.timedelta):
+        total = value.days * 86400 + value.seconds + value.microseconds / 1e6
+        parts = (value.days, value.seconds, value.microseconds, total)
+        return "Timedelta: %d days, %d seconds, %d microseconds (total: %r seconds)" % parts
     if isinstance(value, (bytes, bytearray)):
         return "[B@%x" % (id(value) & 0xFFFFFFFF)
     return str(value)
@@ -273,6 +295,16 @@ def arrow_type(data_type):
     return to_arrow_type(data_type)
 
 
+def converted(convert, column):
+    out = []
+    for value in column:
+        made = None if value is None else convert(value)
+        if made is None and value is not None:
+            refuse(value)
+        out.append(made)
+    return out
+
+
 class Rows:
     """Deserializer and serializer of functions that work row by row: batches to rows, values to batches."""
 
@@ -305,10 +337,7 @@ class Rows:
             values = [first]
             values.extend(itertools.islice(iterator, self.row_count - 1))
             columns = [values] if len(types) == 1 else zip(*values)
-            arrays = [
-                pa.array([None if v is None else c(v) for v in column], type=t)
-                for c, t, column in zip(converters, types, columns)
-            ]
+            arrays = [pa.array(converted(c, column), type=t) for c, t, column in zip(converters, types, columns)]
             stream.send(pa.RecordBatch.from_arrays(arrays, ["_%d" % i for i in range(len(arrays))]))
 
 
@@ -416,6 +445,7 @@ def patch(worker):
             os._exit(0)
         said = io.BytesIO()
         handle(error, said)
+        outfile.has_failed = True
         outfile.channel.send(b"X", said.getvalue()[8:])
 
     worker.wrap_udf = noting_wrap_udf
@@ -423,8 +453,19 @@ def patch(worker):
     worker.handle_worker_exception = handle_exception
 
 
+def until_over(channel):
+    """What nilas had sent on is passed over."""
+    while True:
+        frame = channel.receive()
+        if frame is None:
+            return False
+        if frame[0] == b"K":
+            return True
+
+
 def run(worker, channel, payload):
-    """One task. An exception's text has been sent when SystemExit comes: then this process ends, as Spark's does."""
+    """One task; whether another can follow. When SystemExit comes an exception's text has been sent, or the function has
+    ended before its input."""
     length = struct.unpack("<I", payload[:4])[0]
     task = json.loads(payload[4 : 4 + length])
     commands, at = [], 4 + length
@@ -438,6 +479,8 @@ def run(worker, channel, payload):
     try:
         worker.main(infile, outfile)
     except SystemExit:
+        if outfile.has_failed:
+            return until_over(channel)
         channel.send(b"D", b"0")
         return False
     channel.send(b"D", b"1" if infile.is_ended else b"0")

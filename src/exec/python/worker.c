@@ -39,6 +39,7 @@ struct nl_python_worker {
     nl_buffer *payload;       /* room for all of it; NULL: its head is not complete */
     size_t payload_length;
     kept_frame *first, *last; /* complete ones that nobody has asked for */
+    bool has_failed;          /* its function raised an exception: it waits to hear that the task is over */
     bool is_broken;
 };
 
@@ -204,11 +205,22 @@ nl_status nl_python_worker_take(nl_python_pool *pool, const nl_cancel *cancel, n
     return NULL;
 }
 
+/* A small frame finds room, or the process is given up. */
+static bool end_failed_task(nl_python_worker *worker)
+{
+    static const char over[HEAD_BYTES] = {'K'};
+    if (worker->is_broken) return false;
+    drop_frames(worker);
+    worker->has_failed = false;
+    return send(worker->file, over, sizeof over, MSG_NOSIGNAL) == (ssize_t)sizeof over;
+}
+
 void nl_python_worker_give_back(nl_python_worker *worker, bool is_reusable)
 {
     if (!worker) return;
     nl_python_pool *pool = worker->pool;
-    const bool is_kept = is_reusable && !worker->is_broken && !worker->first && !worker->payload && !worker->head_length;
+    const bool is_over = worker->has_failed ? end_failed_task(worker) : is_reusable;
+    const bool is_kept = is_over && !worker->is_broken && !worker->first && !worker->payload && !worker->head_length;
     worker->cancel = NULL;
     worker->memory = NULL;
     worker->idle_since = nl_now_micros();
@@ -252,6 +264,7 @@ static nl_status start_payload(nl_python_worker *worker)
 static nl_status keep_frame(nl_python_worker *worker)
 {
     const char kind = (char)worker->head[0];
+    worker->has_failed = kind == 'X';
     if (kind == 'X') return raise_exception(worker->payload);
     kept_frame *frame = calloc(1, sizeof *frame);
     if (!frame) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)sizeof *frame), NL_P_INT("receivedBytes", 0));
@@ -341,11 +354,17 @@ nl_status nl_python_send(nl_python_worker *worker, char kind, nl_str payload)
     return note_break(worker, send_bytes(worker, payload));
 }
 
+/* Nothing was being sent: an exception of the function leaves both sides between two frames. */
+static nl_status note_read(nl_python_worker *worker, nl_status status)
+{
+    return worker->has_failed ? status : note_break(worker, status);
+}
+
 nl_status nl_python_receive(nl_python_worker *worker, bool is_waiting, nl_python_frame *frame, bool *is_there)
 {
     bool has_ended = false, can_write;
-    NL_TRY(note_break(worker, worker->first ? NULL : read_some(worker, &has_ended)));
-    while (!worker->first && !has_ended && is_waiting) NL_TRY(note_break(worker, wait_for(worker, false, &can_write, &has_ended)));
+    NL_TRY(note_read(worker, worker->first ? NULL : read_some(worker, &has_ended)));
+    while (!worker->first && !has_ended && is_waiting) NL_TRY(note_read(worker, wait_for(worker, false, &can_write, &has_ended)));
     if (!worker->first && has_ended) return note_break(worker, raise_died());
     *is_there = worker->first != NULL;
     if (!worker->first) return NULL;

@@ -25,6 +25,7 @@ struct nl_error {
     bool has_context;
     uint32_t param_count;
     param_copy *params; /* owned */
+    nl_error *cause; /* owned, or NULL */
     nl_builder notes;
     nl_query_context context; /* text is owned                          */
     nl_builder message;       /* rendered on demand; empty until then   */
@@ -102,6 +103,29 @@ static char *copy_text(const char *data, size_t length)
     return copy;
 }
 
+/* Messages are C strings: a zero byte of somebody's text would end them early, so it is shown as a character. */
+static void append_visible(nl_builder *out, nl_str text)
+{
+    size_t start = 0;
+    for (size_t zero = nl_str_find_char(text, '\0', 0); zero != NL_NOT_FOUND; zero = nl_str_find_char(text, '\0', start)) {
+        nl_append(out, nl_str_slice(text, start, zero));
+        nl_append_c(out, "\xe2\x90\x80");
+        start = zero + 1;
+    }
+    nl_append(out, nl_str_slice(text, start, text.length));
+}
+
+static char *copy_visible(nl_str text)
+{
+    nl_builder visible;
+    if (nl_str_find_char(text, '\0', 0) == NL_NOT_FOUND) return copy_text(text.data, text.length);
+    nl_builder_init(&visible, NL_ERROR_MESSAGE_BYTES_MAX);
+    append_visible(&visible, text);
+    char *copy = copy_text(visible.data, visible.length);
+    nl_builder_fini(&visible);
+    return copy;
+}
+
 static bool copy_param(const nl_param *param, param_copy *copy)
 {
     char digits[24];
@@ -113,7 +137,7 @@ static bool copy_param(const nl_param *param, param_copy *copy)
         value = nl_str_from(param->text);
     }
     copy->name = copy_text(param->name, strlen(param->name));
-    copy->value = copy_text(value.data, value.length);
+    copy->value = copy_visible(value);
     return copy->name != NULL && copy->value != NULL;
 }
 
@@ -178,9 +202,22 @@ nl_status nl_first_error(nl_status first, nl_status second)
     return first;
 }
 
-void nl_error_free(nl_error *error)
+nl_status nl_error_because(nl_status status, nl_status cause)
 {
-    if (error == NULL || error->is_static) return;
+    if (status == NULL || status->is_static || status->cause != NULL)
+        nl_error_free(cause);
+    else
+        status->cause = cause;
+    return status;
+}
+
+nl_error *nl_error_cause(nl_error *error)
+{
+    return error->is_static ? NULL : error->cause;
+}
+
+static void free_one(nl_error *error)
+{
     for (uint32_t i = 0; i < error->param_count; i++) {
         free(error->params[i].name);
         free(error->params[i].value);
@@ -190,6 +227,15 @@ void nl_error_free(nl_error *error)
     nl_builder_fini(&error->notes);
     nl_builder_fini(&error->message);
     free(error);
+}
+
+void nl_error_free(nl_error *error)
+{
+    while (error != NULL && !error->is_static) {
+        nl_error *cause = error->cause;
+        free_one(error);
+        error = cause;
+    }
 }
 
 void nl_error_set_context(nl_error *error, const nl_query_context *context)
@@ -300,7 +346,7 @@ static void append_marked_line(nl_builder *out, nl_str text, nl_str line, const 
                                const char *before, const char *after)
 {
     nl_append_c(out, before);
-    nl_append(out, line);
+    append_visible(out, line);
     nl_append_c(out, after);
     nl_append_char(out, '\n');
     nl_append_fill(out, ' ', strlen(before));
@@ -337,7 +383,8 @@ static void append_fragment(nl_builder *out, const nl_query_context *context)
 static void append_statement(nl_builder *out, const nl_query_context *context)
 {
     if (context->line == 0) { /* the place is not known: the text alone */
-        nl_append_f(out, "\n== SQL ==\n" NL_STR_FMT, NL_STR_ARG(context->text));
+        nl_append_c(out, "\n== SQL ==\n");
+        append_visible(out, context->text);
         return;
     }
     nl_append_f(out, " (line %u, pos %u)\n\n== SQL ==\n", context->line, context->position);
@@ -347,7 +394,7 @@ static void append_statement(nl_builder *out, const nl_query_context *context)
     for (size_t start = 0; start <= rest.length; line++) {
         size_t end = nl_str_find_char(rest, '\n', start);
         if (end == NL_NOT_FOUND) end = rest.length;
-        nl_append(out, nl_str_slice(rest, start, end));
+        append_visible(out, nl_str_slice(rest, start, end));
         nl_append_char(out, '\n');
         if (line == context->line) {
             nl_append_fill(out, '-', context->position);

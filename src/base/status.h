@@ -93,6 +93,10 @@ NL_MUST_USE nl_status nl_note_if(nl_status status, nl_here here, const char *for
 /* Keeps the first of two failures; the second becomes a note on it. Takes both. */
 NL_MUST_USE nl_status nl_first_error(nl_status first, nl_status second);
 
+/* Gives a failure its cause: another failure, with a condition of its own. Takes both, either may be NULL; returns status. */
+NL_MUST_USE nl_status nl_error_because(nl_status status, nl_status cause);
+nl_error *nl_error_cause(nl_error *error); /* borrowed from the error, or NULL */
+
 void nl_error_free(nl_error *error); /* NULL is fine */
 
 /* Where in the query's text a failure belongs. Offsets are bytes in `text`; line starts at 1, position (column) at 0

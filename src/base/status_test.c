@@ -207,6 +207,31 @@ static void test_a_second_failure_becomes_a_note(void **state)
     nl_error_free(only);
 }
 
+static void test_a_failure_keeps_its_cause(void **state)
+{
+    (void)state;
+    nl_status status = nl_error_because(NL_RAISE(FAILED_READ_FILE__NO_HINT, NL_P("path", "/x")), NL_RAISE(PATH_NOT_FOUND, NL_P("path", "/y")));
+    assert_null(strstr(nl_error_message(status), "/y"));
+    assert_int_equal(nl_error_condition(nl_error_cause(status)), NL_COND_PATH_NOT_FOUND);
+    assert_null(nl_error_cause(nl_error_cause(status)));
+    status = nl_error_because(status, NL_RAISE(OPERATION_CANCELED)); /* the first one stays */
+    assert_int_equal(nl_error_condition(nl_error_cause(status)), NL_COND_PATH_NOT_FOUND);
+    nl_error_free(status);
+    assert_null(nl_error_because(NULL, NL_RAISE(OPERATION_CANCELED)));
+    nl_error_free(nl_error_because(NL_RAISE(OPERATION_CANCELED), NULL));
+}
+
+static void test_a_zero_byte_does_not_cut_a_message(void **state)
+{
+    (void)state;
+    const nl_str text = {"SELECT 1\0 + 2", 13};
+    nl_status status = NL_RAISE(PARSE_SYNTAX_ERROR, NL_P_STR("error", nl_str_slice(text, 8, 9)), NL_P("hint", ""));
+    nl_error_set_context(status, &(nl_query_context){.text = text, .line = 1, .position = 8, .is_parse_error = true});
+    assert_string_equal(nl_error_message(status), "\n[PARSE_SYNTAX_ERROR] Syntax error at or near \xe2\x90\x80. SQLSTATE: 42601 (line 1, pos 8)\n\n"
+                                                  "== SQL ==\nSELECT 1\xe2\x90\x80 + 2\n--------^^^\n");
+    nl_error_free(status);
+}
+
 static void test_the_kind_can_be_changed(void **state)
 {
     (void)state;
@@ -234,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_the_first_context_stays),
         cmocka_unit_test(test_notes_are_listed_newest_last),
         cmocka_unit_test(test_a_second_failure_becomes_a_note),
+        cmocka_unit_test(test_a_failure_keeps_its_cause),
+        cmocka_unit_test(test_a_zero_byte_does_not_cut_a_message),
         cmocka_unit_test(test_the_kind_can_be_changed),
     };
     return cmocka_run_group_tests_name("base/status", tests, NULL, NULL);

@@ -158,7 +158,7 @@ static nl_status make_manifests(nl_attempt *attempt, nl_list *merged)
     uint32_t parent_count = 0, filtered_count = 0;
     nl_list data = {0}, deletes = {0};
     if (attempt->parent)
-        NL_TRY(nl_snapshot_manifests(attempt->table->fs, attempt->parent, attempt->table->memory, attempt->arena, &parent_files, &parent_count));
+        NL_TRY(nl_table_explain_moved(attempt->base, nl_snapshot_manifests(attempt->table->fs, attempt->parent, attempt->table->memory, attempt->arena, &parent_files, &parent_count)));
     NL_TRY(write_all_added(attempt, NL_MANIFEST_DATA, &data));
     NL_TRY(write_all_added(attempt, NL_MANIFEST_DELETES, &deletes));
     const bool only_adds = attempt->operation->kind == NL_OPERATION_APPEND || attempt->operation->kind == NL_OPERATION_FAST_APPEND;

@@ -277,7 +277,7 @@ nl_status nl_scan_plan_new(const nl_scan_planning *planning, nl_scan_plan **plan
     plan_object *object = NULL;
     NL_TRY(new_object(planning->memory, &object));
     planner self = {.input = planning, .object = object, .arena = nl_arena_new(planning->memory)};
-    nl_status status = plan_scan(&self);
+    nl_status status = nl_table_explain_moved(planning->metadata, plan_scan(&self));
     for (uint32_t i = 0; self.alive && i < self.file_count; i++)
         free(self.alive[i]);
     nl_arena_free(self.arena);

@@ -73,3 +73,24 @@ nl_status nl_iceberg_table_refresh(nl_iceberg_table *table)
     nl_table_metadata_release(previous);
     return NULL;
 }
+
+nl_status nl_table_explain_moved(const nl_table_metadata *metadata, nl_status status)
+{
+    if (!status || nl_error_condition(status) != NL_COND_PATH_NOT_FOUND || !metadata->metadata_file.length) return status;
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_str found = nl_path_local(arena, nl_path_parent(nl_path_parent(metadata->metadata_file)));
+    const nl_str named = nl_path_local(arena, metadata->location);
+    const bool is_elsewhere = nl_table_property(metadata, "write.metadata.path", NULL).data != NULL;
+    if (is_elsewhere || nl_str_equal(found, named) || nl_str_starts(nl_path_local(arena, metadata->metadata_file), nl_arena_f(arena, NL_STR_FMT "/", NL_STR_ARG(named)))) {
+        nl_arena_free(arena);
+        return status;
+    }
+    nl_status moved = NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT,
+                                    "The table's metadata was found in " NL_STR_FMT ", but says that the table lies in " NL_STR_FMT ", where files of it are missing. "
+                                    "Iceberg names files by their full paths, so a table does not move with its folder: move it back, or make the old path lead to the new "
+                                    "one (on a disk: ln -s " NL_STR_FMT " " NL_STR_FMT ").",
+                                    NL_STR_ARG(found), NL_STR_ARG(named), NL_STR_ARG(found), NL_STR_ARG(named));
+    nl_arena_free(arena);
+    nl_error_set_kind(moved, NL_KIND_DATA);
+    return nl_error_because(moved, status);
+}

@@ -59,3 +59,6 @@ nl_iceberg_table *nl_iceberg_table_retain(nl_iceberg_table *table);
 void nl_iceberg_table_release(nl_iceberg_table *table); /* NULL is fine */
 const nl_table_metadata *nl_iceberg_table_metadata(nl_iceberg_table *table); /* counted for the caller */
 NL_MUST_USE nl_status nl_iceberg_table_refresh(nl_iceberg_table *table);
+/* Metadata names files by their full paths: those of a table whose folder was moved are not where they say. Gives a
+ * PATH_NOT_FOUND of such a table an explanation that has it as its cause; other failures and NULL pass. Takes status. */
+nl_status nl_table_explain_moved(const nl_table_metadata *metadata, nl_status status);

@@ -25,6 +25,8 @@ void nl_shell_print_error(nl_error *error)
 {
     fflush(stdout);
     fprintf(stderr, "%s\n", nl_error_message(error));
+    for (nl_error *cause = nl_error_cause(error); cause; cause = nl_error_cause(cause))
+        fprintf(stderr, "Caused by: %s\n", nl_error_message(cause));
     nl_error_free(error);
 }
 
@@ -261,7 +263,12 @@ static bool run_standard_input(nl_shell *shell)
 
 bool nl_shell_run_file(nl_shell *shell, const char *path)
 {
+    struct stat facts;
     if (strcmp(path, "-") == 0) return run_standard_input(shell);
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        nl_shell_print_error(NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s is a folder; -f wants a file of SQL statements, and may be given once for each", path));
+        return stop(shell, NL_EXIT_FAILED);
+    }
     FILE *file = fopen(path, "rb");
     if (!file) {
         nl_shell_print_error(NL_RAISE(PATH_NOT_FOUND, NL_P("path", path)));

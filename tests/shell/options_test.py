@@ -5,6 +5,7 @@
 """
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,6 +111,37 @@ def main():
         with open("/dev/full", "w") as full:
             done = subprocess.run([NILAS, "sql", "-S", "-e", "SELECT 1"], stdout=full, stderr=subprocess.PIPE, text=True)
         check(done.returncode == 1 and "No space left" in done.stderr, ["sql", "…", "> /dev/full"], f"status {done.returncode}, {done.stderr!r}")
+        # A failure tells its cause, a zero byte does not cut it, and a folder is no script.
+        with open("bad.csv", "w") as out:
+            out.write("a,b\n1,x\n")
+        with open("zero.sql", "w") as out:
+            out.write("SELECT 1\0 + 2")
+        for arguments, words in ((["-e", "CREATE TEMPORARY VIEW v (a INT, b STRING) USING csv OPTIONS (path 'bad.csv', mode 'FAILFAST'); SELECT * FROM v"],
+                                  ["[FAILED_READ_FILE.NO_HINT]", "Caused by: [MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION]", "parsing: a,b."]),
+                                 (["-f", "zero.sql"], ["[PARSE_SYNTAX_ERROR] Syntax error at or near", "SELECT 1\u2400 + 2\n--------^^^"]),
+                                 (["-f", "."], [". is a folder; -f wants a file of SQL statements"])):
+            done = run(["sql", *arguments])
+            check(done.returncode == 1, arguments, f"exit status {done.returncode}")
+            for text in words:
+                check(text in done.stderr, arguments, f"{text!r} is not in {done.stderr!r}")
+        # A table whose folder was moved says so, whatever looks at its files; through its old path it is read as ever.
+        run(["sql", "-S", "-e", "CREATE NAMESPACE old; CREATE TABLE old.t USING iceberg AS SELECT 1 AS a"])
+        os.rename("warehouse", "moved")
+        os.mkdir("elsewhere")
+        os.chdir("elsewhere")
+        catalog = [part for key, value in (("", "org.apache.iceberg.spark.SparkCatalog"), (".type", "hadoop"), (".warehouse", f"{folder}/moved")) for part in ("--conf", f"spark.sql.catalog.m{key}={value}")]
+        for statement in ("SELECT * FROM m.old.t", "INSERT INTO m.old.t VALUES (2)", "DELETE FROM m.old.t WHERE a = 1", "SELECT * FROM m.old.t.files"):
+            done = run(["sql", "-S", *catalog, "-e", statement])
+            check(done.returncode == 1 and "a table does not move with its folder: move it back" in done.stderr and "Caused by: [PATH_NOT_FOUND]" in done.stderr, [statement], done.stderr)
+        left = glob.glob(f"{folder}/warehouse/**/*.*", recursive=True)
+        check(not left, ["INSERT", "(moved)"], f"files are left: {left}")
+        shutil.rmtree(f"{folder}/warehouse", ignore_errors=True)
+        os.symlink(f"{folder}/moved", f"{folder}/warehouse")
+        done = run(["sql", "-S", *catalog, "-e", "SELECT * FROM m.old.t"])
+        check(done.stdout == "1\n", ["SELECT", "(moved, and linked)"], f"{done.stdout!r} {done.stderr!r}")
+        os.chdir(folder)
+        os.remove("warehouse")
+        os.rename("moved", "warehouse")
         # Signals cancel the statement of a script, which takes its files away and ends with 128 and the signal's number.
         made = subprocess.run([NILAS, "sql", "-S", "-e", "CREATE NAMESPACE db; CREATE TABLE db.t (id BIGINT, u STRING) USING iceberg PARTITIONED BY (bucket(4, id))"])
         check(made.returncode == 0, ["sql", "CREATE TABLE"], "no table")

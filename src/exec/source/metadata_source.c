@@ -127,7 +127,7 @@ static nl_status add_manifests(nl_metadata_table *self, const metadata_row *row,
 {
     const nl_manifest_file *listed = NULL;
     uint32_t listed_count = 0;
-    NL_TRY(nl_snapshot_manifests(self->table->fs, snapshot, self->table->memory, self->arena, &listed, &listed_count));
+    NL_TRY(nl_table_explain_moved(self->metadata, nl_snapshot_manifests(self->table->fs, snapshot, self->table->memory, self->arena, &listed, &listed_count)));
     for (uint32_t i = 0; i < listed_count; i++) {
         if (!wants_content(row, &listed[i])) continue;
         nl_list_add(self->arena, files, (void *)(uintptr_t)&listed[i]);

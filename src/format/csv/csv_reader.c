@@ -230,7 +230,7 @@ static nl_status add_record(nl_csv_reader *reader, uint32_t *row_count)
     }
     nl_status status = nl_csv_records_split(&reader->records, reader->token_limit);
     if (status)
-        return nl_first_error(NL_RAISE(FAILED_READ_FILE__NO_HINT, NL_P_STR("path", reader->path)), status);
+        return nl_error_because(NL_RAISE(FAILED_READ_FILE__NO_HINT, NL_P_STR("path", reader->path)), status);
     convert_record(reader, &is_malformed);
     if (is_malformed && reader->options->formats.mode == NL_TEXT_DROP_MALFORMED) return NULL;
     if (is_malformed && reader->options->formats.mode == NL_TEXT_FAIL_FAST)

@@ -335,6 +335,25 @@ static void assert_fails(const char *content, const char *schema, const nl_text_
     nl_file_close(file);
 }
 
+static void test_a_malformed_record_is_the_cause(void **state)
+{
+    (void)state;
+    const nl_text_option fail_fast[2] = {OPTION("mode", "FAILFAST")};
+    nl_csv_options options = options_of(fail_fast, 2, NL_TEXT_READ);
+    nl_file *file = make_file(NL_STR("1,2\nx,y\n"));
+    nl_builder out;
+    nl_builder_init(&out, 1000);
+    nl_status status = read_part(file, &options, type_from("struct<a:int,b:int>"), 0, UINT64_MAX, &out);
+    assert_int_equal(nl_error_condition(status), NL_COND_FAILED_READ_FILE__NO_HINT);
+    nl_error *cause = nl_error_cause(status);
+    assert_non_null(cause);
+    assert_int_equal(nl_error_condition(cause), NL_COND_MALFORMED_RECORD_IN_PARSING__WITHOUT_SUGGESTION);
+    assert_string_equal(nl_error_param(cause, "badRecord"), "x,y");
+    nl_error_free(status);
+    nl_builder_fini(&out);
+    nl_file_close(file);
+}
+
 static void test_what_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
@@ -501,6 +520,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files_are_read_as_spark_reads_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_malformed_record_is_the_cause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_wanted_columns_are_looked_at, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_are_written_as_spark_writes_them, set_up, tear_down),

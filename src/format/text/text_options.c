@@ -192,11 +192,8 @@ nl_status nl_text_compression_of(nl_str path, nl_text_compression *compression)
 
 nl_status nl_text_malformed_record(nl_str path, nl_str record, const char *problem)
 {
-    nl_str shown = nl_str_slice(record, 0, 1000);
-    nl_status status = NL_RAISE(FAILED_READ_FILE__NO_HINT, NL_P_STR("path", path));
-    return nl_note_if(status, NL_HERE,
-                      "Malformed records are detected in record parsing: " NL_STR_FMT
-                      "%s (%s). Parse Mode: FAILFAST. To process malformed records as null result, try setting the "
-                      "option 'mode' as 'PERMISSIVE'.",
-                      NL_STR_ARG(shown), shown.length < record.length ? "..." : "", problem);
+    const nl_str shown = nl_str_slice(record, 0, 1000);
+    nl_status cause = NL_RAISE(MALFORMED_RECORD_IN_PARSING__WITHOUT_SUGGESTION, NL_P_STR("badRecord", shown), NL_P("failFastMode", "FAILFAST"));
+    cause = nl_note_if(cause, NL_HERE, "%s", problem);
+    return nl_error_because(NL_RAISE(FAILED_READ_FILE__NO_HINT, NL_P_STR("path", path)), cause);
 }

@@ -225,6 +225,7 @@ static nl_status join_row(nl_row_context *context, uint32_t row, bool *is_null)
     nl_str delimiter = nl_reader_str(&context->readers[1], row);
     bool is_first = true;
     for (uint32_t e = list.offset; e < list.offset + list.length && !nl_builder_failed(&context->text); e++) {
+        if ((e - list.offset) % NL_LIST_CHECK_ELEMENTS == NL_LIST_CHECK_ELEMENTS - 1) NL_TRY(nl_eval_check(context->eval));
         bool is_missing = nl_reader_is_null(texts, e);
         if (is_missing && function->argument_count < 3) continue;
         if (!is_first) nl_append(&context->text, delimiter);

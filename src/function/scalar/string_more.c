@@ -1,5 +1,6 @@
 /* scalar/string_more.c - replacing, repeating, joining, comparing sounds and spellings, masking, UTF-8 checks. */
 #include "function/groups.h"
+#include "function/list.h"
 #include "function/text.h"
 
 #include <utf8proc.h>
@@ -145,22 +146,25 @@ static void join(nl_builder *out, nl_str separator, nl_str part, bool *is_first)
     nl_append(out, part);
 }
 
-static void join_argument(nl_builder *out, nl_str separator, const nl_vector *arg, uint32_t row, bool *is_first)
+static nl_status join_argument(const nl_eval *eval, nl_builder *out, nl_str separator, const nl_vector *arg, uint32_t row, bool *is_first)
 {
-    if (nl_vector_is_null(arg, row)) return;
+    if (nl_vector_is_null(arg, row)) return NULL;
     nl_reader in;
     nl_reader_init(&in, arg);
     if (arg->type->id != NL_TYPE_ARRAY) {
         join(out, separator, nl_reader_str(&in, row), is_first);
-        return;
+        return NULL;
     }
     const nl_vector *elements = &nl_vector_base(arg)->children[0];
-    if (elements->type->id == NL_TYPE_NULL) return;
+    if (elements->type->id == NL_TYPE_NULL) return NULL;
     nl_reader texts;
     nl_reader_init(&texts, elements);
     nl_list_view list = ((const nl_list_view *)in.values)[nl_reader_index(&in, row)];
-    for (uint32_t e = list.offset; e < list.offset + list.length; e++)
-        if (!nl_reader_is_null(&texts, e)) join(out, separator, nl_reader_str(&texts, e), is_first);
+    for (uint32_t i = 0; i < list.length; i++) {
+        if (i % NL_LIST_CHECK_ELEMENTS == NL_LIST_CHECK_ELEMENTS - 1) NL_TRY(nl_eval_check(eval));
+        if (!nl_reader_is_null(&texts, list.offset + i)) join(out, separator, nl_reader_str(&texts, list.offset + i), is_first);
+    }
+    return NULL;
 }
 
 static nl_status concat_ws_kernel(NL_KERNEL_PARAMETERS)
@@ -180,9 +184,9 @@ static nl_status concat_ws_kernel(NL_KERNEL_PARAMETERS)
         }
         bool is_first = true;
         nl_builder_clear(&text);
-        for (uint32_t a = 1; a < function->argument_count; a++)
-            join_argument(&text, nl_reader_str(&separators, row), &args[a], row, &is_first);
-        status = nl_output_builder(&output, row, &text);
+        for (uint32_t a = 1; a < function->argument_count && !status; a++)
+            status = join_argument(eval, &text, nl_reader_str(&separators, row), &args[a], row, &is_first);
+        if (!status) status = nl_output_builder(&output, row, &text);
     }
     nl_builder_fini(&text);
     return status;

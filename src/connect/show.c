@@ -162,10 +162,10 @@ static void records(const cells *c, nl_builder *out)
 
 static void footer(const cells *c, const nl_show_options *options, nl_builder *out)
 {
-    if (options->is_vertical && c->row_count == 0 && !c->has_more)
-        nl_append_c(out, "(0 rows)\n");
+    if (options->is_vertical && c->row_count == 0)
+        nl_append_c(out, "(0 rows)");
     else if (c->has_more)
-        nl_append_f(out, "only showing top %d %s\n", options->row_count, options->row_count == 1 ? "row" : "rows");
+        nl_append_f(out, "only showing top %d %s", options->row_count, options->row_count == 1 ? "row" : "rows");
 }
 
 static void escape(nl_builder *out, nl_str text)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """submit_test.py NILAS - unchanged PySpark programs by `nilas submit`; the shell as a client of another server; fixtures for pytest."""
+import difflib
 import os
 import re
 import shutil
@@ -87,6 +88,18 @@ False True
 PySparkAttributeError JVM_ATTRIBUTE_NOT_SUPPORTED
 """ % program)
     equal(run.stderr, "")
+
+
+def test_a_long_program_prints_what_it_prints_under_spark():
+    here = os.path.dirname(os.path.abspath(__file__))
+    scratch = os.path.join(folder, "program")
+    os.makedirs(scratch)
+    with open(os.path.join(here, "program.expected")) as file:
+        expected = file.read().splitlines()
+    actual = succeeded(nilas("submit", os.path.join(here, "program.py"), scratch)).splitlines()
+    difference = list(difflib.unified_diff(expected, actual, "Spark", "nilas", lineterm="", n=1))
+    if difference:
+        raise AssertionError("\n".join(difference[:40]))
 
 
 def test_static_settings_of_the_builder_count_once():

@@ -254,7 +254,9 @@ nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *state
     NL_TRY(nl_command_table_name(command, &self.ast->name, &self.name));
     if (self.ast->is_external) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Operation not allowed: CREATE EXTERNAL TABLE");
     if (!self.ast->is_replace) {
-        exists = nl_plain_find(command, &self.name) != NULL;
+        const nl_plain_table *plain;
+        NL_TRY(nl_plain_find(command, &self.name, &plain));
+        exists = plain != NULL;
         if (!exists) NL_TRY(nl_catalog_table_exists(self.name.catalog, &self.name.identifier, &exists));
         if (exists && self.ast->is_if_not_exists) return NULL;
         if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &self.name)));

@@ -114,7 +114,7 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
     if (!nl_table_is_iceberg(found.table) && found.name_count > 2) {
         nl_session_name name;
         NL_TRY(nl_session_resolve(command->session, found.name, found.name_count, command->arena, &name));
-        facts->plain = nl_plain_find(command, &name);
+        NL_TRY(nl_plain_find(command, &name, &facts->plain));
         facts->name = nl_command_dotted_name(command, &name);
     }
     if (facts->plain) return NULL;

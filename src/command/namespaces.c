@@ -120,7 +120,8 @@ static nl_status drop_table(nl_command *command, const nl_ast_drop *drop)
     if ((part_count == 1 || is_global) && nl_session_drop_view(command->session, parts[part_count - 1], is_global)) return NULL; /* as Spark does */
     NL_TRY(nl_command_refuse_view(command, &drop->name, "DROP TABLE"));
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
-    const nl_plain_table *plain = nl_plain_find(command, &name);
+    const nl_plain_table *plain;
+    NL_TRY(nl_plain_find(command, &name, &plain));
     if (plain) return nl_plain_drop(command, plain);
     NL_TRY(nl_catalog_drop_table(name.catalog, &name.identifier, drop->is_purge, &was_dropped));
     if (was_dropped || drop->is_if_exists) return NULL;

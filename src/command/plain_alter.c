@@ -156,6 +156,7 @@ nl_status nl_plain_repair(nl_command *command, const nl_plain_table *table, bool
     const plain_change self = {.command = command, .table = table};
     folder_search search = {.command = command, .table = table, .base_length = table->location.length};
     nl_fs *fs = NULL;
+    NL_TRY(nl_plain_check_own(command, table));
     if (table->partition_count == 0) return NL_RAISE(NOT_A_PARTITIONED_TABLE, NL_P("operation", "MSCK REPAIR TABLE"), NL_P_STR("tableIdentWithDB", nl_plain_quoted(command, table)));
     NL_TRY(nl_session_files(command->session, &fs));
     NL_TRY(nl_fs_list(fs, table->location, true, note_folder, &search));
@@ -258,6 +259,7 @@ static nl_status set_location(const plain_change *self)
 nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const nl_ast_alter_table *alter)
 {
     const plain_change self = {command, table, alter};
+    NL_TRY(nl_plain_check_own(command, table));
     switch (alter->action) {
     case NL_AST_ALTER_ADD_COLUMNS: return add_columns(&self);
     case NL_AST_ALTER_SET_PROPERTIES: return set_properties(&self, false);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+#include "base/json.h"
+#include "catalog/hive/plain.h"
 #include "command/views.h"
 #include "exec/sinks.h"
 #include "exec/source/plain_files.h"
@@ -19,9 +21,76 @@ bool nl_plain_is_wanted(const nl_session_name *name, const nl_ast_name *provider
     return !nl_str_is_nocase(provider->parts[provider->count - 1].text, "iceberg");
 }
 
-const nl_plain_table *nl_plain_find(const nl_command *command, const nl_session_name *name)
+static nl_str lower(nl_command *command, nl_str text)
 {
-    return nl_str_is(name->catalog_name, SESSION_CATALOG) ? nl_session_find_plain_table(command->session, &name->identifier) : NULL;
+    char *made = NL_NEW_ARRAY(command->arena, char, text.length + 1);
+    for (size_t i = 0; i < text.length; i++) made[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] + 'a' - 'A') : text.data[i];
+    return (nl_str){made, text.length};
+}
+
+/* Spark keeps a column's comment in its metadata, {"comment":"…"}. */
+static const nl_type *with_comments(nl_command *command, const nl_type *row_type)
+{
+    nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, row_type->child_count + 1);
+    for (uint32_t i = 0; i < row_type->child_count; i++) {
+        fields[i] = row_type->children[i];
+        json_t *metadata = fields[i].metadata.length ? json_loadb(fields[i].metadata.data, fields[i].metadata.length, 0, NULL) : NULL;
+        const json_t *comment = json_object_get(metadata, "comment");
+        if (json_is_string(comment)) fields[i].comment = nl_arena_str(command->arena, (nl_str){json_string_value(comment), json_string_length(comment)});
+        fields[i].metadata = (nl_str){0};
+        json_decref(metadata);
+    }
+    return nl_type_struct(command->arena, fields, row_type->child_count);
+}
+
+/* What the metastore knows of a table that Spark or Hive made. */
+static nl_status kept_table(nl_command *command, const nl_session_name *name, const nl_hive_plain *plain, const nl_plain_table **table)
+{
+    nl_plain_table *made = NL_NEW(command->arena, nl_plain_table);
+    *made = (nl_plain_table){
+        .namespace_parts = name->identifier.namespace_parts,
+        .namespace_count = name->identifier.namespace_count,
+        .name = lower(command, name->identifier.name),
+        .provider = plain->provider.length ? lower(command, plain->provider) : NL_STR("hive"),
+        .location = plain->location,
+        .is_external = plain->is_external,
+        .is_kept = true,
+        .comment = plain->comment,
+        .owner = plain->owner,
+        .partition_count = plain->partition_count,
+        .options = plain->options,
+        .option_count = plain->option_count,
+        .properties = plain->properties,
+        .property_count = plain->property_count,
+        .folders = plain->folders,
+        .folder_count = plain->folder_count,
+        .created_micros = plain->created_micros,
+    };
+    if (plain->schema_json.length) NL_TRY_NOTE(nl_sql_parse_json_type(command->arena, plain->schema_json, &made->row_type), "reading the schema that the metastore has of a table");
+    else NL_TRY_NOTE(nl_sql_parse_schema(command->arena, plain->schema_text, &made->row_type), "reading the columns that the metastore has of a table");
+    if (made->row_type->id != NL_TYPE_STRUCT || made->row_type->child_count < made->partition_count)
+        return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "The Hive metastore's schema of " NL_STR_FMT " does not have its partition columns", NL_STR_ARG(made->name));
+    made->row_type = with_comments(command, made->row_type);
+    *table = made;
+    return NULL;
+}
+
+nl_status nl_plain_find(nl_command *command, const nl_session_name *name, const nl_plain_table **table)
+{
+    const nl_hive_plain *kept = NULL;
+    *table = NULL;
+    if (!nl_str_is(name->catalog_name, SESSION_CATALOG)) return NULL;
+    *table = nl_session_find_plain_table(command->session, &name->identifier);
+    if (*table || !name->catalog || !nl_hive_is_catalog(name->catalog)) return NULL;
+    NL_TRY(nl_hive_plain_load(name->catalog, &name->identifier, command->arena, &kept));
+    return kept ? kept_table(command, name, kept, table) : NULL;
+}
+
+nl_status nl_plain_check_own(nl_command *command, const nl_plain_table *table)
+{
+    if (!table->is_kept) return NULL;
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The Hive metastore keeps " NL_STR_FMT ", which is no Iceberg table: nilas reads such tables and does not change them yet",
+                         NL_STR_ARG(nl_plain_quoted(command, table)));
 }
 
 nl_status nl_plain_find_name(nl_command *command, const nl_ast_name *name, const nl_plain_table **table)
@@ -33,21 +102,13 @@ nl_status nl_plain_find_name(nl_command *command, const nl_ast_name *name, const
     NL_TRY(nl_command_name(command, name, &parts, &count));
     if (count > 3 || (count == 1 && nl_session_find_view(command->session, parts[0], false))) return NULL;
     NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &resolved));
-    *table = nl_plain_find(command, &resolved);
-    return NULL;
+    return nl_plain_find(command, &resolved, table);
 }
 
 nl_str nl_plain_quoted(nl_command *command, const nl_plain_table *table)
 {
     const nl_session_name name = {.catalog_name = NL_STR(SESSION_CATALOG), .identifier = {table->namespace_parts, table->namespace_count, table->name}};
     return nl_command_quoted_name(command, &name);
-}
-
-static nl_str lower(nl_command *command, nl_str text)
-{
-    char *made = NL_NEW_ARRAY(command->arena, char, text.length + 1);
-    for (size_t i = 0; i < text.length; i++) made[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] + 'a' - 'A') : text.data[i];
-    return (nl_str){made, text.length};
 }
 
 nl_str nl_plain_folder_path(nl_command *command, const nl_plain_table *table, nl_str folder)
@@ -201,6 +262,7 @@ nl_status nl_plain_write(nl_command *command, const nl_plain_table *table, const
     const nl_logical *optimized = NULL;
     const nl_str *written;
     uint32_t written_count;
+    NL_TRY(nl_plain_check_own(command, table));
     if (is_overwrite && reads_table(command, table)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, table)));
     NL_TRY(choose_layout(command, table, is_overwrite, partition, &layout));
     NL_TRY(nl_command_optimize(command, input, &optimized));
@@ -220,6 +282,7 @@ nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, co
 {
     nl_fs *fs = NULL;
     nl_str *pieces;
+    NL_TRY(nl_plain_check_own(command, table));
     NL_TRY(nl_session_files(command->session, &fs));
     if (partition && table->partition_count == 0) return NL_RAISE(INVALID_PARTITION_OPERATION__PARTITION_SCHEMA_IS_EMPTY, NL_P_STR("name", nl_plain_quoted(command, table)));
     NL_TRY(nl_plain_pieces(command, table, partition, &pieces));
@@ -240,6 +303,7 @@ nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table)
 {
     nl_fs *fs = NULL;
     const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
+    NL_TRY(nl_plain_check_own(command, table));
     NL_TRY(nl_session_files(command->session, &fs));
     if (!table->is_external) NL_TRY(nl_fs_remove_tree(fs, table->location));
     nl_session_drop_plain_table(command->session, &identifier);
@@ -386,6 +450,9 @@ static nl_status prepare(plain_creation *self)
     const nl_ast_table_clauses *clauses = &self->ast->clauses;
     const nl_str provider = lower(command, self->ast->provider.parts[self->ast->provider.count - 1].text);
     nl_str location = clauses->location;
+    if (nl_hive_is_catalog(self->name->catalog) && nl_str_is_nocase(nl_session_get(command->session, NL_STR("spark.sql.catalogImplementation")), "hive"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
+                             "Tables over plain files that the Hive metastore keeps cannot be made yet. Without spark.sql.catalogImplementation=hive they live as long as the session.");
     if (!nl_file_format_is_known(provider)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", provider));
     if (nl_str_is(provider, "orc")) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read or write orc files yet; it does parquet, csv and json");
     if (clauses->bucket || clauses->has_cluster_by) return unsupported(self, "buckets or CLUSTER BY");

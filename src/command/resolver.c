@@ -336,7 +336,8 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         return not_found(command, parts, part_count);
     }
     const bool travels = travel && (travel->is_version || travel->is_timestamp); /* only Iceberg's tables have a past */
-    const nl_plain_table *plain = travels ? NULL : nl_plain_find(command, &name);
+    const nl_plain_table *plain = NULL;
+    if (!travels) NL_TRY(nl_plain_find(command, &name, &plain));
     if (plain) {
         NL_TRY(nl_plain_source(command, plain, &found->table));
         name_found(command, &name, found);

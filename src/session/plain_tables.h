@@ -14,6 +14,7 @@ typedef struct nl_plain_table { /* borrowed from the session until it is put or 
     nl_str provider;        /* lower case: "parquet" */
     nl_str location;
     bool is_external;       /* made with LOCATION: DROP leaves the files */
+    bool is_kept;           /* by a Hive metastore, and not by the session: it is read only */
     nl_str comment, owner;  /* data NULL: none */
     const nl_type *row_type;  /* STRUCT: what the files hold, then the partition columns */
     uint32_t partition_count; /* the last columns */

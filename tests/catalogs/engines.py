@@ -38,14 +38,14 @@ class Spark:
     name = "Spark"
     session = None
 
-    def __init__(self, confs):
+    def __init__(self, confs, at_start=None):
         if Spark.session is None:
-            Spark.session = self.start()
+            Spark.session = self.start(at_start or {})
         for key, value in confs.items():
             Spark.session.conf.set(key, value)
 
     @staticmethod
-    def start():
+    def start(at_start):
         from pyspark.sql import SparkSession
         builder = SparkSession.builder.master("local[2]").appName("catalogs")
         settings = {
@@ -55,7 +55,7 @@ class Spark:
             "spark.sql.catalogImplementation": "in-memory", "spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false",
             "spark.driver.extraJavaOptions": "-Duser.timezone=UTC", "spark.log.level": "OFF",
         }
-        for key, value in settings.items():
+        for key, value in {**settings, **at_start}.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
 

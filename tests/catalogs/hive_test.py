@@ -263,12 +263,46 @@ def settings_of_hive(program, metastore):
     same("a type that Hive has not", [[True]], nilas=[["variant is not supported" in message or message]])
 
 
+def session_settings(metastore):
+    """Spark's own catalog keeps its tables in the metastore."""
+    return {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": metastore.uri, "spark.sql.warehouse.dir": metastore.warehouse}
+
+
+def session_catalog(program, metastore, spark):
+    """Tables over plain files that Spark and Hive keep in the metastore are read by name, and left alone."""
+    prefix = "spark.sql.catalog.spark_catalog"
+    confs = {prefix: "org.apache.iceberg.spark.SparkSessionCatalog", f"{prefix}.type": "hive", f"{prefix}.uri": metastore.uri, f"{prefix}.warehouse": metastore.warehouse}
+    nilas = Nilas(program, confs)
+    spark.run("CREATE TABLE default.plain (a int COMMENT 'x', B decimal(10, 2), p string) USING parquet PARTITIONED BY (p) COMMENT 'c' TBLPROPERTIES ('k' = 'v')")
+    spark.run("INSERT INTO default.plain VALUES (1, 1.5, 'x/y'), (2, 2.5, NULL)")
+    spark.run("CREATE TABLE default.texts USING csv OPTIONS (header 'true') AS SELECT 1 AS a, 'z' AS b")
+    spark.run("CREATE TABLE default.of_hive (a int, st struct<b: array<string>>) STORED AS PARQUET")
+    spark.run("INSERT INTO default.of_hive SELECT 1, named_struct('b', array('q'))")
+    spark.run("CREATE TABLE default.lines (a int) STORED AS TEXTFILE")
+    for query in ("SELECT * FROM default.plain", "SELECT a FROM default.plain WHERE p = 'x/y'", "SELECT * FROM default.texts", "SELECT a, st.b[0] FROM default.of_hive",
+                  "SHOW PARTITIONS default.plain", "SHOW TBLPROPERTIES default.plain ('k')", "SHOW COLUMNS IN default.of_hive", "DESCRIBE default.plain a"):
+        same(query, spark.run(query), nilas=nilas.run(query))
+    described = [[" ".join(row[:2]).strip() for row in engine.run("DESCRIBE EXTENDED default.plain") if row[0].strip() not in ("Created Time", "Owner", "Serde Library", "InputFormat", "OutputFormat")]
+                 for engine in (nilas, spark)]
+    same("DESCRIBE EXTENDED", [[" ".join(line.split())] for line in described[1]], nilas=[[" ".join(line.split())] for line in described[0]])
+    same("SHOW TABLES", [[name] for name in ("lines", "of_hive", "plain", "texts")], nilas=nilas.run("SHOW TABLES IN default"))
+    nilas.run("CREATE TABLE default.ice AS SELECT * FROM default.plain;\nINSERT INTO default.ice SELECT 3, 3.5, 'n'")
+    same("an Iceberg table beside them", [["3"]], nilas=nilas.run("SELECT count(*) FROM default.ice"))
+    for statement, words in (("INSERT INTO default.plain VALUES (1, 2, 'x')", "nilas reads such tables"), ("DROP TABLE default.plain", "nilas reads such tables"),
+                             ("MSCK REPAIR TABLE default.plain", "nilas reads such tables"), ("CREATE TABLE default.plain (a int) USING iceberg", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+                             ("SELECT * FROM default.lines", "nilas does not read hive files")):
+        message = nilas.fails(statement)
+        same(statement, [[True]], nilas=[[words in message or message]])
+    message = Nilas(program, {**confs, "spark.sql.catalogImplementation": "hive"}).fails("CREATE TABLE default.more (a int) USING parquet")
+    same("none are made there", [[True]], nilas=[["cannot be made yet" in message or message]])
+
+
 def main():
     program, is_long = sys.argv[1], "long" in sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         metastore = Metastore(folder)
         try:
-            nilas, spark = Nilas(program, settings(metastore)), Spark(settings(metastore))
+            nilas, spark = Nilas(program, settings(metastore)), Spark(settings(metastore), session_settings(metastore))
             python = load_catalog("hive", type="hive", uri=metastore.uri, warehouse=metastore.warehouse)
             by_turns(nilas, spark, python)
             views(nilas, spark)
@@ -276,6 +310,7 @@ def main():
             namespaces(metastore, nilas, spark)
             other_tables(metastore, program, nilas, spark)
             settings_of_hive(program, metastore)
+            session_catalog(program, metastore, spark)
             many_writers(program, metastore, spark, "locked", "", commits=12 if is_long else 2)
             many_writers(program, metastore, spark, "unlocked", ", 'engine.hive.lock-enabled' = 'false'", commits=12 if is_long else 2)
             if is_long:

@@ -153,7 +153,7 @@ static nl_status read_commits(const nl_catalog *catalog, nl_hive_options *option
         {"iceberg.hive.lock-heartbeat-interval-ms", &options->heartbeat_ms},
     };
     for (size_t i = 0; i < NL_COUNT(numbers); i++) NL_TRY(quantity_of(catalog, numbers[i].key, times, 1, INT64_MAX, numbers[i].value));
-    NL_TRY(boolean_of(catalog, "list-all-tables", nl_catalog_property(catalog, "list-all-tables"), false, &options->lists_all_tables));
+    NL_TRY(boolean_of(catalog, "list-all-tables", nl_catalog_property(catalog, "list-all-tables"), nl_str_is(catalog->name, "spark_catalog"), &options->lists_all_tables));
     NL_TRY(boolean_of(catalog, "iceberg.engine.hive.lock-enabled", conf_of(catalog, "iceberg.engine.hive.lock-enabled"), true, &options->locks));
     NL_TRY(boolean_of(catalog, "iceberg.engine.hive.enabled", conf_of(catalog, "iceberg.engine.hive.enabled"), false, &options->is_for_hive));
     return boolean_of(catalog, "iceberg.hive.keep.stats", conf_of(catalog, "iceberg.hive.keep.stats"), false, &options->keeps_statistics);

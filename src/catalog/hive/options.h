@@ -22,7 +22,7 @@ typedef struct nl_hive_options {
     bool tells_user;           /* hive.metastore.execute.setugi */
     nl_str user;               /* HADOOP_USER_NAME, or the process's */
     nl_str warehouse;          /* without a slash at its end; may be empty */
-    bool lists_all_tables;     /* list-all-tables */
+    bool lists_all_tables;     /* list-all-tables; the session catalog always lists all that the metastore has */
     bool locks;                /* iceberg.engine.hive.lock-enabled */
     bool is_for_hive;          /* iceberg.engine.hive.enabled */
     bool keeps_statistics;     /* iceberg.hive.keep.stats */

@@ -77,8 +77,14 @@ const nl_expr *nl_expr_call(nl_arena *arena, const nl_bound_function *function, 
 
 const nl_expr *nl_expr_cast(nl_arena *arena, const nl_expr *child, const nl_type *type, nl_cast_mode mode)
 {
-    if (nl_type_equal(child->type, type)) return child;
     nl_expr *expr;
+    if (nl_type_equal(child->type, type)) {
+        if (child->type->precision == type->precision) return child;
+        expr = NL_NEW(arena, nl_expr); /* a timestamp that shows other digits: Trino's dialect */
+        *expr = *child;
+        expr->type = type;
+        return expr;
+    }
     if (child->kind == NL_EXPR_LITERAL && child->value.is_null) {
         expr = NL_NEW(arena, nl_expr);
         *expr = *child;

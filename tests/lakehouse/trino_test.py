@@ -164,7 +164,10 @@ def test_errors_have_trinos_names():
         make_table(lake)
         connection = connect(lake, catalog="lakehouse", schema="sales")
         for text, name in [("SELECT * FROM none", "TABLE_NOT_FOUND"), ("SELECT nothing FROM orders", "COLUMN_NOT_FOUND"), ("SELEC 1", "SYNTAX_ERROR"), ("SELECT 1 / 0", "DIVISION_BY_ZERO"),
-                           ("CREATE TABLE orders (a BIGINT)", "TABLE_ALREADY_EXISTS"), ("START TRANSACTION", "NOT_SUPPORTED")]:
+                           ("CREATE TABLE orders (a BIGINT)", "TABLE_ALREADY_EXISTS"), ("START TRANSACTION", "NOT_SUPPORTED"), ("SELECT nvl(1, 2)", "FUNCTION_NOT_FOUND"), ("SELECT histogram(1)", "NOT_SUPPORTED"),
+                           ("SELECT 2147483647 + 1", "NUMERIC_VALUE_OUT_OF_RANGE"), ("SELECT CAST('x' AS integer)", "INVALID_CAST_ARGUMENT"), ("SELECT 1 = '1'", "TYPE_MISMATCH"),
+                           ("SELECT (SELECT x FROM (VALUES 1, 2) AS t(x))", "SUBQUERY_MULTIPLE_ROWS"), ("SELECT a FROM (SELECT 1 AS a, 2 AS a)", "AMBIGUOUS_NAME"),
+                           ("SELECT x, y FROM (VALUES (1, 2)) AS t(x, y) GROUP BY x", "EXPRESSION_NOT_AGGREGATE")]:
             fails(connection, text, trino.exceptions.TrinoUserError, name)
 
 

@@ -95,6 +95,13 @@ static nl_status move(int64_t micros, const time_unit *by, int64_t amount, int64
     return NULL;
 }
 
+static int64_t round_to(int64_t micros, int64_t digits)
+{
+    int64_t unit = 1;
+    for (int64_t i = digits; i < 6; i++) unit *= 10;
+    return nl_floor_div(micros + unit / 2, unit) * unit;
+}
+
 static nl_status add_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
     (void)is_null;
@@ -102,6 +109,8 @@ static nl_status add_row(nl_row_context *context, uint32_t row, bool *is_null)
     int64_t moved;
     NL_TRY(unit_of(context, row, 2, &by));
     NL_TRY(move(micros_of(context, 2, row), by, nl_reader_i64(&context->readers[1], row), &moved));
+    const nl_type *type = context->function->result_type;
+    if (type->id != NL_TYPE_DATE && type->precision) moved = round_to(moved, type->precision - 1);
     set_micros(context, row, moved);
     return NULL;
 }
@@ -437,7 +446,10 @@ static uint32_t digits_of(const nl_type *type)
 static void append_time(int64_t micros, const nl_type *type, char between, nl_builder *out)
 {
     nl_civil at;
-    const uint32_t digits = digits_of(type);
+    uint32_t digits = digits_of(type);
+    int64_t unit = 1;
+    for (uint32_t i = digits; i < 6; i++) unit *= 10;
+    for (; micros % unit != 0; unit /= 10) digits++; /* a type may lose its digits on the way, a value never */
     nl_civil_from_micros(micros, &at);
     nl_append_f(out, "%04d-%02d-%02d%c%02d:%02d:%02d", at.year, at.month, at.day, between, at.hour, at.minute, at.second);
     if (!digits) return;
@@ -490,13 +502,6 @@ static nl_status date_row(nl_row_context *context, uint32_t row, bool *is_null)
     return NULL;
 }
 NL_VALUE_KERNEL(date_kernel, date_row)
-
-static int64_t round_to(int64_t micros, int64_t digits)
-{
-    int64_t unit = 1;
-    for (int64_t i = digits; i < 6; i++) unit *= 10;
-    return nl_floor_div(micros + unit / 2, unit) * unit;
-}
 
 /* [ hh:mm[:ss[.fraction]]] after a date, in nanoseconds at most. */
 static bool read_time(nl_str text, size_t *at, int64_t digits, int64_t *micros)

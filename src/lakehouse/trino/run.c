@@ -262,6 +262,15 @@ static const struct {
     {NL_COND_SCHEMA_ALREADY_EXISTS, "SCHEMA_ALREADY_EXISTS", 50},
     {NL_COND_DIVIDE_BY_ZERO, "DIVISION_BY_ZERO", 8},
     {NL_COND_OPERATION_CANCELED, "USER_CANCELED", 3},
+    {NL_COND_UNRESOLVED_ROUTINE, "FUNCTION_NOT_FOUND", 6},
+    {NL_COND_CAST_INVALID_INPUT, "INVALID_CAST_ARGUMENT", 9},
+    {NL_COND_ARITHMETIC_OVERFLOW, "NUMERIC_VALUE_OUT_OF_RANGE", 19},
+    {NL_COND_BINARY_ARITHMETIC_OVERFLOW, "NUMERIC_VALUE_OUT_OF_RANGE", 19},
+    {NL_COND_NUMERIC_VALUE_OUT_OF_RANGE__WITH_SUGGESTION, "NUMERIC_VALUE_OUT_OF_RANGE", 19},
+    {NL_COND_NUMERIC_VALUE_OUT_OF_RANGE__WITHOUT_SUGGESTION, "NUMERIC_VALUE_OUT_OF_RANGE", 19},
+    {NL_COND_SCALAR_SUBQUERY_TOO_MANY_ROWS, "SUBQUERY_MULTIPLE_ROWS", 28},
+    {NL_COND_AMBIGUOUS_REFERENCE, "AMBIGUOUS_NAME", 62},
+    {NL_COND_MISSING_AGGREGATION, "EXPRESSION_NOT_AGGREGATE", 73},
     {NL_COND_NILAS_UNSUPPORTED, "NOT_SUPPORTED", 13},
 };
 
@@ -296,6 +305,10 @@ static void write_error(nl_json_writer *json, nl_error *error)
     if (nl_str_starts(nl_str_from(nl_condition_name(nl_error_condition(error))), NL_STR("PARSE_"))) {
         name = "SYNTAX_ERROR";
         code = 1;
+    }
+    if (nl_str_starts(nl_str_from(nl_condition_name(nl_error_condition(error))), NL_STR("DATATYPE_MISMATCH"))) {
+        name = "TYPE_MISMATCH";
+        code = 58;
     }
     nl_json_begin(json, '{');
     nl_json_key(json, "message");

@@ -152,7 +152,8 @@ static void append_timestamp(const nl_value *value, nl_builder *out)
     char fraction[16];
     (void)snprintf(fraction, sizeof(fraction), ".%06lld", (long long)micros);
     nl_append_f(out, "\"%04d-%02d-%02d %02d:%02d:%02d", at.year, at.month, at.day, at.hour, at.minute, at.second);
-    const uint32_t digits = digits_of(value->type);
+    uint32_t digits = digits_of(value->type);
+    while (digits < 6 && strspn(fraction + 1 + digits, "0") < 6 - digits) digits++; /* a type may lose its digits on the way, a value never */
     if (digits) nl_append(out, (nl_str){fraction, digits + 1});
     nl_append_c(out, value->type->id == NL_TYPE_TIMESTAMP ? " UTC\"" : "\"");
 }

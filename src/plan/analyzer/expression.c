@@ -296,8 +296,9 @@ static bool is_mixed_in_trino(const nl_type *a, const nl_type *b)
 static nl_status set_time_digits(nl_scope *scope, const nl_type *left, const nl_type *right, const nl_expr **result)
 {
     const nl_type *time = is_date_time(left) ? left : right;
+    const bool is_months = left->id == NL_TYPE_INTERVAL_YM || right->id == NL_TYPE_INTERVAL_YM;
     if ((*result)->type->id != time->id || time->id == NL_TYPE_DATE || time->precision == 0) return NULL;
-    const nl_value digits = nl_value_int(nl_type_bigint(), NL_MAX(3, time->precision - 1));
+    const nl_value digits = nl_value_int(nl_type_bigint(), is_months ? time->precision - 1 : NL_MAX(3, time->precision - 1));
     const nl_expr *args[2] = {*result, nl_expr_literal(nl_scope_arena(scope), &digits)};
     return nl_call_function(scope, NL_STR("trino_round_time"), args, 2, result);
 }

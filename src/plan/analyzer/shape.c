@@ -37,12 +37,18 @@ nl_status nl_alias_plan(nl_env *env, const nl_logical *child, const nl_str *qual
     return NULL;
 }
 
+/* Equal, and of as many digits where timestamps say how many they show. */
+static bool is_same_type(const nl_type *a, const nl_type *b)
+{
+    return nl_type_equal(a, b) && a->precision == b->precision;
+}
+
 nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *const *types, const nl_logical **plan)
 {
     nl_arena *arena = env->context->arena;
     const nl_cast_mode mode = env->context->confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
     bool is_changed = false;
-    for (uint32_t i = 0; i < child->column_count; i++) is_changed = is_changed || !nl_type_equal(child->columns[i].type, types[i]);
+    for (uint32_t i = 0; i < child->column_count; i++) is_changed = is_changed || !is_same_type(child->columns[i].type, types[i]);
     *plan = child;
     if (!is_changed) return NULL;
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, child->column_count + 1);
@@ -50,7 +56,7 @@ nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *c
     for (uint32_t i = 0; i < child->column_count; i++) {
         columns[i] = child->columns[i];
         exprs[i] = nl_expr_cast(arena, nl_column_ref(arena, &child->columns[i]), types[i], mode);
-        if (nl_type_equal(child->columns[i].type, types[i])) continue;
+        if (is_same_type(child->columns[i].type, types[i])) continue;
         columns[i].id = nl_plan_new_id(env->context);
         columns[i].type = types[i];
         columns[i].is_nullable = exprs[i]->is_nullable;

@@ -341,6 +341,21 @@ class Rows:
             stream.send(pa.RecordBatch.from_arrays(arrays, ["_%d" % i for i in range(len(arrays))]))
 
 
+class TableRows(Rows):
+    """The same for table functions: a call gives any number of rows."""
+
+    def dump_stream(self, iterator, stream):
+        import pyarrow as pa
+
+        types = [arrow_type(f.dataType) for f in self.return_types]
+        converters = [converter(f.dataType) for f in self.return_types]
+        for rows in iterator:
+            if not rows:
+                continue
+            arrays = [pa.array(converted(c, column), type=t) for c, t, column in zip(converters, types, zip(*rows))]
+            stream.send(pa.RecordBatch.from_arrays(arrays, ["_%d" % i for i in range(len(arrays))]))
+
+
 # ---- what pyspark.worker.main wants to read
 
 
@@ -374,6 +389,14 @@ def arguments_header(udf, has_names):
     return out
 
 
+def table_type(stream):
+    """The type of a table function's rows, which comes as an Arrow stream without batches."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(pa.ipc.open_stream(pa.py_buffer(stream)).schema)
+
+
 def task_header(task, commands):
     """All that main() reads before the data, in the order of pyspark 4.0 and 4.1."""
     kind = task["eval"]
@@ -386,7 +409,7 @@ def task_header(task, commands):
     if kind in TABLES:
         udf = task["udfs"][0]
         out += arguments_header(udf, True)
-        out += [integer(0), b"\0", text(commands.pop(0)), text(task["table_type"]), text(task["table_name"])]
+        out += [integer(0), b"\0", text(commands.pop(0)), text(table_type(commands.pop(0)).json()), text(task["table_name"])]
         return b"".join(out)
     out += [b"\0", integer(len(task["udfs"]))]
     for udf in task["udfs"]:
@@ -425,6 +448,7 @@ def patch(worker):
     serializers.ArrowStreamSerializer.load_stream = load_stream
     serializers.ArrowStreamSerializer.dump_stream = dump_stream
     read_udfs, wrap_udf, handle = worker.read_udfs, worker.wrap_udf, worker.handle_worker_exception
+    read_udtf, parse = worker.read_udtf, worker._parse_datatype_json_string
     return_types = []
     simplify = util.try_simplify_traceback
     util.try_simplify_traceback = lambda tb: simplify(without_ours(tb))
@@ -440,6 +464,18 @@ def patch(worker):
             deserializer = serializer = Rows(list(return_types))
         return func, profiler, deserializer, serializer
 
+    def read_udtf_by_frames(pickler, infile, eval_type):
+        parsed = []
+
+        def noting_parse(json_text):
+            parsed.append(parse(json_text))
+            return parsed[-1]
+
+        worker._parse_datatype_json_string = noting_parse
+        func, profiler, _, _ = read_udtf(pickler, infile, eval_type)
+        rows = TableRows(parsed[0].fields)
+        return func, profiler, rows, rows
+
     def handle_exception(error, outfile):
         if isinstance(error, Gone):
             os._exit(0)
@@ -450,6 +486,7 @@ def patch(worker):
 
     worker.wrap_udf = noting_wrap_udf
     worker.read_udfs = read_udfs_by_frames
+    worker.read_udtf = read_udtf_by_frames
     worker.handle_worker_exception = handle_exception
 
 

@@ -253,8 +253,8 @@ nl_status nl_connect_command(nl_connect_host *host, const Spark__Connect__Comman
         remove_cached(host, command->remove_cached_remote_relation_command);
         return NULL;
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REGISTER_FUNCTION: return nl_connect_register_python(host, command->register_function);
-    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REGISTER_TABLE_FUNCTION:
-    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REGISTER_DATA_SOURCE: return nl_connect_unsupported("functions and data sources written in Python");
+    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REGISTER_TABLE_FUNCTION: return nl_connect_register_python_table(host, command->register_table_function);
+    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REGISTER_DATA_SOURCE: return nl_connect_unsupported("data sources written in Python");
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_STREAM_OPERATION_START:
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_STREAMING_QUERY_COMMAND:
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_STREAMING_QUERY_MANAGER_COMMAND:

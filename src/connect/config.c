@@ -21,6 +21,7 @@ static const nl_property client_defaults[] = {
     {NL_STR_INIT("spark.sql.execution.arrow.pyspark.selfDestruct.enabled"), NL_STR_INIT("false")},
     {NL_STR_INIT("spark.sql.execution.arrow.useLargeVarTypes"), NL_STR_INIT("false")},
     {NL_STR_INIT("spark.sql.execution.pythonUDF.arrow.enabled"), NL_STR_INIT("false")},
+    {NL_STR_INIT("spark.sql.execution.pythonUDTF.arrow.enabled"), NL_STR_INIT("false")},
     {NL_STR_INIT("spark.sql.pyspark.inferNestedDictAsStruct.enabled"), NL_STR_INIT("false")},
     {NL_STR_INIT("spark.sql.pyspark.jvmStacktrace.enabled"), NL_STR_INIT("false")},
     {NL_STR_INIT("spark.sql.pyspark.legacy.inferArrayTypeFromFirstElement.enabled"), NL_STR_INIT("false")},

@@ -49,6 +49,8 @@ NL_MUST_USE nl_status nl_translate_name(nl_translator *t, nl_str text, nl_ast_na
 NL_MUST_USE nl_status nl_translate_python(nl_arena *arena, const Spark__Connect__CommonInlineUserDefinedFunction *message, const struct nl_python_function **function);
 NL_MUST_USE nl_status nl_translate_python_call(nl_translator *t, const Spark__Connect__CommonInlineUserDefinedFunction *message, nl_ast_expr **expr);
 NL_MUST_USE nl_status nl_translate_python_step(nl_translator *t, const Spark__Connect__Relation *relation, nl_ast_dataframe *dataframe);
+NL_MUST_USE nl_status nl_translate_python_table(nl_translator *t, const Spark__Connect__CommonInlineUserDefinedTableFunction *message, nl_ast_term **term);
+NL_MUST_USE nl_status nl_connect_register_python_table(nl_connect_host *host, const Spark__Connect__CommonInlineUserDefinedTableFunction *message);
 NL_MUST_USE nl_status nl_connect_register_python(nl_connect_host *host, const Spark__Connect__CommonInlineUserDefinedFunction *message);
 /* translate_literal.c */
 NL_MUST_USE nl_status nl_translate_value(nl_translator *t, const Spark__Connect__Expression__Literal *message, nl_value *value);

@@ -608,8 +608,9 @@ static nl_status leaf(nl_translator *t, const Spark__Connect__Relation *relation
     case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION: return cached_local(t, relation->cached_local_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_REMOTE_RELATION: return cached_remote(t, relation->cached_remote_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_UNRESOLVED_TABLE_VALUED_FUNCTION: return table_function(t, relation->unresolved_table_valued_function, term);
-    case SPARK__CONNECT__RELATION__REL_TYPE_APPLY_IN_PANDAS_WITH_STATE:
-    case SPARK__CONNECT__RELATION__REL_TYPE_COMMON_INLINE_USER_DEFINED_TABLE_FUNCTION: return nl_connect_unsupported("functions written in Python");
+    case SPARK__CONNECT__RELATION__REL_TYPE_APPLY_IN_PANDAS_WITH_STATE: return nl_connect_unsupported("functions with a state, written in Python,");
+    case SPARK__CONNECT__RELATION__REL_TYPE_COMMON_INLINE_USER_DEFINED_TABLE_FUNCTION:
+        return nl_translate_python_table(t, relation->common_inline_user_defined_table_function, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_AS_OF_JOIN: return nl_connect_unsupported("as-of joins");
     case SPARK__CONNECT__RELATION__REL_TYPE_PARSE: return nl_connect_unsupported("reading CSV or JSON out of a DataFrame");
     case SPARK__CONNECT__RELATION__REL_TYPE__NOT_SET: return nl_connect_invalid("Expected Relation to be set, but is empty.");

@@ -310,6 +310,7 @@ struct nl_ast_relation {
         struct {
             nl_ast_name name;
             nl_ast_arguments args;
+            const struct nl_python_function *python; /* of a DataFrame: the function itself; or NULL */
         } function;
         struct {
             nl_ast_join_kind kind;

@@ -18,7 +18,7 @@ import pandas as pd
 import pyspark.errors
 from pyspark.errors.exceptions.connect import SparkException
 from pyspark.sql import Row, SparkSession, Window
-from pyspark.sql.functions import array, col, explode, lit, pandas_udf, sum as sum_of, transform, udf, when
+from pyspark.sql.functions import array, col, explode, lit, pandas_udf, sum as sum_of, transform, udf, udtf, when
 
 from server import serving
 
@@ -189,6 +189,41 @@ def test_registered_functions_are_called_from_sql(spark):
     check([tuple(r) for r in spark.sql("select plus_one(id) % 2, count(*) from range(4) group by plus_one(id) % 2 order by 1").collect()], [(0, 2), (1, 2)])
     spark.udf.register("plus_one", lambda x: x + 100, "int")
     check(spark.sql("select plus_one(1)").first()[0], 101)
+
+
+def test_table_functions(spark):
+    @udtf(returnType="num: int, squared: int")
+    class Squares:
+        def eval(self, start: int, end: int):
+            for number in range(start, end + 1):
+                yield (number, number * number)
+
+    @udtf(returnType="c: bigint")
+    class Total:
+        def __init__(self):
+            self.total = 0
+
+        def eval(self, x):
+            self.total += x
+
+        def terminate(self):
+            yield (self.total,)
+
+    check([tuple(r) for r in Squares(lit(1), lit(3)).collect()], [(1, 1), (2, 4), (3, 9)])
+    check(column(Squares(end=lit(3), start=lit(2))), [2, 3])
+    check(Squares(lit(2), lit(1)).collect(), [])
+    check(column(Total(lit(5))), [5])
+    spark.udtf.register("squares", Squares)
+    check(spark.sql("select sum(squared) from squares(1, 4)").first()[0], 30)
+    check([tuple(r) for r in spark.sql("select * from squares(1, 2) as t(a, b) where a > 1").collect()], [(2, 4)])
+    fails(lambda: spark.sql("select squares(1, 2)").collect(), pyspark.errors.AnalysisException, "[NOT_A_SCALAR_FUNCTION]")
+
+    @udtf(returnType="c: int")
+    class Wrong:
+        def eval(self, x):
+            yield (1, 2)
+
+    fails(lambda: Wrong(lit(1)).collect(), pyspark.errors.PythonException, "UDTF_RETURN_SCHEMA_MISMATCH")
 
 
 def test_an_exception_shows_the_function_s_own_lines(spark):

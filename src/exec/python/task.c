@@ -59,7 +59,7 @@ static void write_offsets(nl_json_writer *json, const nl_logical *node, const nl
     const uint32_t keys = node->python.key_count, count = node->python.argument_count;
     nl_json_key(json, "offsets");
     nl_json_begin(json, '[');
-    if (node->python.shape == NL_PYTHON_MAP) {
+    if (node->python.shape == NL_PYTHON_MAP && node->python.eval != NL_PYTHON_TABLE) {
         nl_json_write_int(json, 0);
     } else if (node->python.shape == NL_PYTHON_GROUP) {
         write_frame(json, keys, keys, count - keys);
@@ -67,7 +67,7 @@ static void write_offsets(nl_json_writer *json, const nl_logical *node, const nl
         write_frame(json, keys, keys, node->python.left_count);
         write_frame(json, keys, keys, count - keys - 1 - node->python.left_count);
     } else {
-        const uint32_t first = node->python.shape == NL_PYTHON_ADD ? 0 : keys; /* the keys are not sent */
+        const uint32_t first = keys; /* which are not sent */
         for (uint32_t i = 0; i < call->offset_count; i++) nl_json_write_int(json, call->offsets[i] - first);
     }
     nl_json_end(json, ']');
@@ -83,7 +83,8 @@ static void write_offsets(nl_json_writer *json, const nl_logical *node, const nl
     nl_json_end(json, ']');
 }
 
-static void write_calls(nl_json_writer *json, const nl_logical *node)
+/* schema: of a table function's rows, which follows its command; or NULL. */
+static void write_calls(nl_json_writer *json, const nl_logical *node, const nl_buffer *schema)
 {
     nl_json_key(json, "udfs");
     nl_json_begin(json, '[');
@@ -100,10 +101,14 @@ static void write_calls(nl_json_writer *json, const nl_logical *node)
     for (uint32_t i = 0; i < node->python.call_count; i++)
         for (uint32_t k = 0; k < node->python.calls[i].chain_count; k++)
             nl_json_write_int(json, (int64_t)node->python.calls[i].chain[k]->command.length);
+    if (schema) nl_json_write_int(json, (int64_t)schema->size_bytes);
     nl_json_end(json, ']');
+    if (!schema) return;
+    nl_json_key(json, "table_name");
+    nl_json_write_text(json, node->python.calls[0].chain[0]->name);
 }
 
-static void write_order(nl_json_writer *json, const nl_python_plan *plan, const nl_session *session)
+static void write_order(nl_json_writer *json, const nl_python_plan *plan, const nl_session *session, const nl_buffer *schema)
 {
     const nl_logical *node = plan->node;
     nl_json_begin(json, '{');
@@ -126,7 +131,7 @@ static void write_order(nl_json_writer *json, const nl_python_plan *plan, const 
     nl_json_write_text(json, nl_str_is(conf_or(session, "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled", "true"), "true") ? NL_STR("1") : NL_STR(""));
     nl_json_end(json, '}');
     write_confs(json, plan, session);
-    write_calls(json, node);
+    write_calls(json, node, schema);
     nl_json_end(json, '}');
 }
 
@@ -136,13 +141,17 @@ static nl_status make_order(nl_python_plan *plan, const nl_session *session)
     nl_builder_init(&text, ORDER_BYTES_MAX);
     nl_builder_init(&order, ORDER_BYTES_MAX);
     nl_json_writer json = {.out = &text};
-    write_order(&json, plan, session);
+    nl_buffer *schema = NULL;
+    nl_status status = NULL;
+    if (plan->node->python.eval == NL_PYTHON_TABLE) status = nl_ipc_encode(plan->received, NULL, 0, &(nl_ipc_options){0}, plan->exec->query->memory, &schema);
+    if (!status) write_order(&json, plan, session, schema);
     for (uint32_t i = 0; i < 4; i++) nl_append_char(&order, (char)(text.length >> (8 * i) & 0xff));
     nl_append(&order, nl_builder_str(&text));
     for (uint32_t i = 0; i < plan->node->python.call_count; i++)
         for (uint32_t k = 0; k < plan->node->python.calls[i].chain_count; k++) nl_append(&order, plan->node->python.calls[i].chain[k]->command);
-    nl_status status = NULL;
-    if (nl_builder_failed(&text) || nl_builder_failed(&order)) status = nl_out_of_memory(ORDER_BYTES_MAX);
+    if (schema) nl_append(&order, (nl_str){(const char *)schema->data, schema->size_bytes});
+    nl_buffer_release(schema);
+    if (!status && (nl_builder_failed(&text) || nl_builder_failed(&order))) status = nl_out_of_memory(ORDER_BYTES_MAX);
     if (!status) plan->order = nl_arena_str(plan->exec->arena, nl_builder_str(&order));
     nl_builder_fini(&text);
     nl_builder_fini(&order);
@@ -199,7 +208,7 @@ nl_status nl_python_plan_init(nl_python_plan *plan, nl_exec *exec, const nl_logi
     }
     plan->received = received_type(plan);
     /* Rows become datetimes without a zone, in the machine's: they are sent as instants. */
-    plan->time_zone = eval == NL_PYTHON_BATCHED ? NL_STR("UTC") : nl_arena_str(exec->arena, nl_timezone_name(exec->query->confs->zone));
+    plan->time_zone = eval == NL_PYTHON_BATCHED || eval == NL_PYTHON_TABLE ? NL_STR("UTC") : nl_arena_str(exec->arena, nl_timezone_name(exec->query->confs->zone));
     int64_t rows = 0;
     if (!nl_parse_int64(conf_or(session, "spark.sql.execution.arrow.maxRecordsPerBatch", "10000"), &rows)) rows = 0;
     plan->rows_max = rows > 0 && rows < UINT32_MAX ? (uint32_t)rows : UINT32_MAX;

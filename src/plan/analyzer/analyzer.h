@@ -192,6 +192,7 @@ NL_MUST_USE nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *cons
 /* The values of (a, b) in front of IN, not made into a struct. */
 NL_MUST_USE nl_status nl_resolve_row(nl_scope *scope, const nl_ast_exprs *row, const nl_expr *const **cells, const nl_pretty **pretty);
 NL_MUST_USE nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan);
 NL_MUST_USE nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result);
 NL_MUST_USE nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *type, nl_cast_mode mode, const nl_expr **result);

@@ -1,9 +1,10 @@
-/* Calls of functions in Python: a value per row, an aggregate, or an aggregate over a window. */
+/* Calls of functions in Python: a value per row, an aggregate, an aggregate over a window, a table. */
 #include "plan/analyzer/analyzer.h"
 
 typedef struct python_call {
     nl_scope *scope;
-    const nl_ast_expr *ast;
+    const nl_ast_expr *ast; /* NULL: a table function */
+    const nl_ast_arguments *written;
     const nl_python_function *function;
     const nl_expr **args;
     nl_str *names; /* data NULL: by position */
@@ -14,7 +15,7 @@ typedef struct python_call {
 static nl_status check_names(const python_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
-    const nl_ast_arguments *written = &c->ast->call.args;
+    const nl_ast_arguments *written = c->written;
     const nl_str routine = nl_quote_name(arena, c->function->name);
     for (uint32_t i = 0; i < written->count; i++) {
         for (uint32_t k = 0; k < i; k++) {
@@ -32,7 +33,7 @@ static nl_status check_names(const python_call *c)
 static nl_status resolve_arguments(python_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
-    const nl_ast_arguments *written = &c->ast->call.args;
+    const nl_ast_arguments *written = c->written;
     c->args = NL_NEW_ARRAY(arena, const nl_expr *, written->count + 1);
     c->names = NL_NEW_ARRAY(arena, nl_str, written->count + 1);
     for (uint32_t i = 0; i < written->count; i++) {
@@ -46,7 +47,7 @@ static nl_status resolve_arguments(python_call *c)
 static const nl_pretty *call_pretty(const python_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
-    const uint32_t count = c->ast->call.args.count;
+    const uint32_t count = c->written->count;
     const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         parts[i] = nl_expr_pretty(arena, c->args[i]);
@@ -60,7 +61,7 @@ static nl_expr *make(const python_call *c, nl_expr_kind kind)
     nl_arena *arena = nl_scope_arena(c->scope);
     nl_python_use *use = NL_NEW(arena, nl_python_use);
     *use = (nl_python_use){.function = c->function, .names = c->has_names ? c->names : NULL};
-    nl_expr *expr = nl_expr_new(arena, kind, c->function->type, c->args, c->ast->call.args.count);
+    nl_expr *expr = nl_expr_new(arena, kind, c->function->type, c->args, c->written->count);
     expr->is_nullable = true;
     expr->pretty = call_pretty(c);
     expr->span = nl_span_of(c->ast->range);
@@ -102,7 +103,7 @@ static nl_status resolve_over(python_call *c, const nl_expr **result)
 
 nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result)
 {
-    python_call c = {.scope = scope, .ast = ast, .function = function};
+    python_call c = {.scope = scope, .ast = ast, .written = &ast->call.args, .function = function};
     const bool is_aggregate = function->eval == NL_PYTHON_GROUPED_AGG_PANDAS;
     if (function->eval == NL_PYTHON_TABLE || function->eval == NL_PYTHON_ARROW_TABLE)
         return NL_RAISE(NOT_A_SCALAR_FUNCTION, NL_P_STR("functionName", nl_quote_name(nl_scope_arena(scope), function->name)));
@@ -112,5 +113,55 @@ nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const 
     if (is_aggregate) return resolve_aggregate(&c, result);
     NL_TRY(resolve_arguments(&c));
     *result = make(&c, NL_EXPR_PYTHON);
+    return NULL;
+}
+
+/* ---- table functions ---- */
+
+static nl_status check_table(const python_call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_python_function *function = c->function;
+    if (function->eval != NL_PYTHON_TABLE && function->eval != NL_PYTHON_ARROW_TABLE)
+        return NL_RAISE(NOT_A_TABLE_FUNCTION, NL_P_STR("functionName", nl_quote_name(arena, function->name)));
+    if (!function->type || function->type->id != NL_TYPE_STRUCT)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table function in Python whose analyze() says what it returns is not supported: declare returnType.");
+    for (uint32_t i = 0; i < c->written->count; i++)
+        if (c->written->items[i].value->kind == NL_AST_EXPR_TABLE_ARGUMENT)
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table as the argument of a table function in Python is not supported.");
+    return NULL;
+}
+
+/* One row of arguments, of which the function makes its rows. */
+nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    python_call c = {.scope = scope, .written = written, .function = function};
+    NL_TRY(check_table(&c));
+    NL_TRY(resolve_arguments(&c));
+    for (uint32_t i = 0; i < written->count; i++)
+        if (nl_expr_has(c.args[i], NL_EXPR_OUTER))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table function in Python over columns of the tables before it (LATERAL) is not supported.");
+    const nl_logical *child = nl_logical_one_row(arena);
+    nl_logical *node = nl_logical_new(arena, NL_PLAN_PYTHON, &child, 1);
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, function->type->child_count + 1);
+    for (uint32_t i = 0; i < function->type->child_count; i++)
+        columns[i] = (nl_column){.id = nl_plan_new_id(scope->env->context), .name = function->type->children[i].name,
+                                 .type = function->type->children[i].type, .is_nullable = function->type->children[i].is_nullable};
+    const nl_python_function **chain = NL_NEW_ARRAY(arena, const nl_python_function *, 1);
+    uint32_t *offsets = NL_NEW_ARRAY(arena, uint32_t, written->count + 1);
+    nl_python_call *call = NL_NEW(arena, nl_python_call);
+    chain[0] = function;
+    for (uint32_t i = 0; i < written->count; i++) offsets[i] = i;
+    *call = (nl_python_call){.chain = chain, .chain_count = 1, .offsets = offsets, .names = c.has_names ? c.names : NULL, .offset_count = written->count};
+    node->columns = columns;
+    node->column_count = function->type->child_count;
+    node->python.shape = NL_PYTHON_MAP;
+    node->python.eval = NL_PYTHON_TABLE;
+    node->python.arguments = c.args;
+    node->python.argument_count = written->count;
+    node->python.calls = call;
+    node->python.call_count = 1;
+    *plan = node;
     return NULL;
 }

@@ -97,6 +97,7 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     nl_arena *arena = nl_scope_arena(scope);
     const nl_str *parts = NULL;
     uint32_t count = 0;
+    if (relation->function.python) return nl_analyze_python_table(scope, &relation->function.args, relation->function.python, plan);
     NL_TRY(nl_name_parts(scope, &relation->function.name, &parts, &count));
     const nl_str name = parts[count - 1];
     if (nl_str_is_nocase(name, "range")) return analyze_range(scope, &relation->function.args, plan);
@@ -106,6 +107,7 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);
     nl_sql_function found = {0};
     if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
+    if (found.python) return nl_analyze_python_table(scope, &relation->function.args, found.python, plan);
     if (found.function) return nl_analyze_sql_table_function(scope, relation, &found, parts, count, plan);
     static const char *const missing[] = {"collations", "variant_explode", "variant_explode_outer"};
     for (size_t i = 0; i < NL_COUNT(missing); i++)

@@ -78,4 +78,23 @@ def test_patterns_stand_for_objects():
         check("UNABLE_TO_INFER_SCHEMA" in sql(lake, view.format("a/c", "modifiedBefore '2020-01-01'"), fails=True), "nothing is that old")
 
 
+def test_folders_are_written_in_place():
+    with Lakehouse("--verbose", names=["s3"]) as lake:
+        make_bucket(lake)
+        write = "INSERT OVERWRITE DIRECTORY 's3a://files/out' USING {} SELECT {} AS a FROM range({})"
+        sql(lake, write.format("parquet", "id", 1000))
+        equal(sql(lake, "SELECT count(*), sum(a) FROM parquet.`s3a://files/out`"), [["1000", "499500"]])
+        before = len(requests(lake))
+        sql(lake, write.format("csv", "id * 2", 10))
+        asked = requests(lake, before)
+        check(not any("_temporary" in path for _, path in asked), f"a folder for what is not ready: {asked}")
+        equal(sql(lake, "SELECT count(*), sum(CAST(_c0 AS INT)) FROM csv.`s3a://files/out`"), [["10", "90"]])
+        sql(lake, write.format("csv", "id", 0))  # no rows: what was there goes all the same
+        equal(sql(lake, "SELECT * FROM csv.`s3a://files/out`"), [], "an empty result")
+        sql(lake, write.format("json", "id", 5))
+        before = len(requests(lake))
+        check("DIVIDE_BY_ZERO" in sql(lake, write.format("json", "1 / (id - 90000)", 100000), fails=True), "a failure")
+        equal(sql(lake, "SELECT count(*), sum(a) FROM json.`s3a://files/out`"), [["5", "10"]], "what was there before a failure")
+
+
 run_tests(__import__("__main__"))

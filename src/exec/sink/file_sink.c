@@ -44,6 +44,8 @@ typedef struct file_sink {
     file_kind kind;
     const nl_type *row_type;
     nl_str folder, staging;
+    bool is_direct;    /* staging is the folder itself: files have their place at once, and names of this query alone */
+    bool is_replacing; /* what was there before is going: nothing of the new is taken away any more */
     nl_str query_id;
     nl_parquet_write_options parquet;
     nl_csv_options csv;
@@ -333,31 +335,42 @@ void nl_file_sink_folders(nl_parallel_sink *sink, nl_arena *arena, const nl_str 
 
 typedef struct entry_list {
     file_sink *self;
-    nl_list paths; /* nl_str * */
+    nl_list infos; /* nl_file_info * */
 } entry_list;
 
 static nl_status note_entry(void *argument, const nl_file_info *info)
 {
     entry_list *entries = argument;
-    nl_str *path = NL_NEW(entries->self->arena, nl_str);
-    *path = nl_arena_str(entries->self->arena, info->path);
-    nl_list_add(entries->self->arena, &entries->paths, path);
-    return NULL;
+    nl_arena *arena = entries->self->arena;
+    nl_file_info *kept = NL_NEW(arena, nl_file_info);
+    *kept = *info;
+    kept->path = nl_arena_str(arena, info->path);
+    nl_list_add(arena, &entries->infos, kept);
+    return nl_arena_check(arena);
 }
 
-/* What stood in the folder before; the staging folder is in it too. */
+static bool is_ours(const file_sink *self, nl_str path)
+{
+    return nl_str_find(nl_path_name(path), self->query_id, 0) != NL_NOT_FOUND; /* the staging folder, or a file at its place */
+}
+
+/* What stood in the folder before. */
 static nl_status remove_old(file_sink *self)
 {
     entry_list old = {.self = self};
+    uint64_t removed_count = 0;
+    uint32_t file_count = 0;
     NL_TRY(nl_fs_list(self->fs, self->folder, false, note_entry, &old));
-    for (uint32_t i = 0; i < old.paths.count; i++) {
-        const nl_str path = *(const nl_str *)old.paths.items[i];
-        if (nl_str_equal(path, self->staging)) continue;
-        nl_file_info info;
-        NL_TRY(nl_fs_stat(self->fs, path, &info));
-        NL_TRY(info.is_directory ? nl_fs_remove_tree(self->fs, path) : nl_fs_remove(self->fs, path));
+    nl_str *files = NL_NEW_ARRAY(self->arena, nl_str, old.infos.count + 1);
+    for (uint32_t i = 0; i < old.infos.count; i++) {
+        const nl_file_info *info = old.infos.items[i];
+        if (is_ours(self, info->path)) continue;
+        if (!info->is_directory)
+            files[file_count++] = info->path;
+        else
+            NL_TRY(nl_fs_remove_tree(self->fs, info->path));
     }
-    return NULL;
+    return nl_fs_remove_many(self->fs, files, file_count, &removed_count);
 }
 
 static nl_status remove_folders(file_sink *self, const nl_str *folders, uint32_t count)
@@ -369,6 +382,7 @@ static nl_status remove_folders(file_sink *self, const nl_str *folders, uint32_t
 static nl_status make_room(file_sink *self, const nl_str *folders, uint32_t folder_count)
 {
     if (self->layout.mode == NL_FILES_ADDED) return NULL;
+    self->is_replacing = true;
     if (self->layout.mode == NL_FILES_REPLACED_BY_FOLDER) return remove_folders(self, folders, folder_count);
     return self->layout.partition_count ? remove_folders(self, self->layout.removed, self->layout.removed_count) : remove_old(self);
 }
@@ -377,8 +391,8 @@ static nl_status move_files(file_sink *self, nl_str from_folder, nl_str to_folde
 {
     entry_list made = {.self = self};
     NL_TRY(nl_fs_list(self->fs, from_folder, false, note_entry, &made));
-    for (uint32_t i = 0; i < made.paths.count; i++) {
-        const nl_str from = *(const nl_str *)made.paths.items[i];
+    for (uint32_t i = 0; i < made.infos.count; i++) {
+        const nl_str from = ((const nl_file_info *)made.infos.items[i])->path;
         const nl_str name = nl_str_slice(from, from_folder.length + 1, from.length);
         NL_TRY(nl_fs_rename(self->fs, from, nl_path_join(self->arena, to_folder, name), true));
     }
@@ -391,14 +405,26 @@ static nl_status publish(file_sink *self)
     uint32_t folder_count;
     nl_file_sink_folders(&self->base, self->arena, &folders, &folder_count);
     NL_TRY(make_room(self, folders, folder_count));
-    if (self->layout.partition_count == 0) NL_TRY(move_files(self, self->staging, self->folder));
+    if (self->layout.partition_count == 0 && !self->is_direct) NL_TRY(move_files(self, self->staging, self->folder));
     for (uint32_t i = 0; i < folder_count; i++) {
         const nl_str to = nl_path_join(self->arena, self->folder, folders[i]);
         NL_TRY(nl_fs_make_directory(self->fs, to));
         NL_TRY(move_files(self, nl_path_join(self->arena, self->staging, folders[i]), to));
     }
-    NL_TRY(nl_fs_remove_tree(self->fs, self->staging));
+    if (!self->is_direct) NL_TRY(nl_fs_remove_tree(self->fs, self->staging));
     return nl_fs_write_all(self->fs, nl_path_join(self->arena, self->folder, NL_STR("_SUCCESS")), (nl_bytes){0});
+}
+
+/* Of a query that failed. */
+static void remove_ours(file_sink *self)
+{
+    if (self->is_replacing) return;
+    if (!self->is_direct) {
+        nl_error_free(nl_fs_remove_tree(self->fs, self->staging));
+        return;
+    }
+    for (uint32_t i = 0; i < NL_MAX(self->worker_count, 1u); i++)
+        nl_error_free(nl_fs_remove(self->fs, nl_path_join(self->arena, self->folder, file_name(self, i, 0))));
 }
 
 /* A result without rows still leaves one file: it tells the columns. */
@@ -430,7 +456,7 @@ void nl_file_sink_discard(nl_parallel_sink *sink)
     if (!sink) return;
     file_sink *self = of(sink);
     abort_all(self);
-    nl_error_free(nl_fs_remove_tree(self->fs, self->staging));
+    remove_ours(self);
     free_sink(self);
 }
 
@@ -481,8 +507,10 @@ static nl_status prepare(file_sink *self, nl_str folder, const nl_type *row_type
     NL_TRY(nl_plain_path_absolute(self->arena, folder, &folder));
     self->fs = nl_fs_retain(self->query->files);
     self->folder = nl_path_local(self->arena, folder);
-    self->staging = nl_path_join(self->arena, self->folder, nl_arena_f(self->arena, "_temporary-" NL_STR_FMT, NL_STR_ARG(self->query_id)));
-    NL_TRY(nl_fs_make_directory(self->fs, self->staging));
+    /* Object stores copy what is renamed. */
+    self->is_direct = nl_path_is_remote(self->folder) && self->layout.partition_count == 0;
+    self->staging = self->is_direct ? self->folder : nl_path_join(self->arena, self->folder, nl_arena_f(self->arena, "_temporary-" NL_STR_FMT, NL_STR_ARG(self->query_id)));
+    if (!self->is_direct) NL_TRY(nl_fs_make_directory(self->fs, self->staging));
     return nl_arena_check(self->arena);
 }
 

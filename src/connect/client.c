@@ -185,9 +185,11 @@ nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str obs
     nl_client *found = connect->buckets[hash % NL_CLIENT_BUCKETS];
     while (found && (found->hash != hash || !nl_str_equal(found->user, user) || !nl_str_equal(found->id, id))) found = found->next_in_bucket;
     const bool is_closed = !found && has_tombstone(connect, hash);
-    if (!found && !is_closed && may_create && observed.length == 0) {
+    const bool is_full = connect->client_count >= NL_CLIENTS_MAX;
+    if (!found && !is_closed && may_create && observed.length == 0 && !is_full) {
         found = make_client(connect, user, id, hash);
         if (found) {
+            connect->client_count++;
             found->next_in_bucket = connect->buckets[hash % NL_CLIENT_BUCKETS];
             connect->buckets[hash % NL_CLIENT_BUCKETS] = found;
         }
@@ -195,6 +197,7 @@ nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str obs
     if (found) nl_client_retain(found);
     nl_mutex_unlock(&connect->mutex);
     if (is_closed) return NL_RAISE(INVALID_HANDLE__SESSION_CLOSED, NL_P_STR("handle", id));
+    if (!found && may_create && is_full) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "There are %u sessions already; end some, or have them end sooner (--idle-timeout).", NL_CLIENTS_MAX);
     if (!found && observed.length > 0) return NL_RAISE(INVALID_HANDLE__SESSION_CHANGED, NL_P_STR("handle", id));
     if (!found) return NL_RAISE(INVALID_HANDLE__SESSION_NOT_FOUND, NL_P_STR("handle", id));
     if (observed.length > 0 && !nl_str_is(observed, found->server_id)) {
@@ -280,6 +283,7 @@ void nl_connect_forget(nl_connect *connect, nl_client *client)
     const bool was_there = *place != NULL;
     if (was_there) {
         *place = client->next_in_bucket;
+        connect->client_count--;
         connect->tombstones[connect->next_tombstone++ % NL_CLIENT_TOMBSTONES] = client->hash;
     }
     nl_mutex_unlock(&connect->mutex);

@@ -12,6 +12,7 @@
 
 #define UNSENT_BYTES_MAX (4u << 20)  /* then the pump waits */
 #define UNSENT_BYTES_LOW (1u << 20)  /* then it goes on     */
+#define CLIENT_BYTES_MAX (64u << 20) /* kept for operations of one client that have ended and were not released */
 #define KEPT_BYTES_MAX   (10u << 20) /* spark.connect.execute.reattachable.observerRetryBufferSize */
 
 nl_operation *nl_operation_retain(nl_operation *operation)
@@ -275,10 +276,39 @@ static nl_status enter(nl_client *client, nl_operation *made, nl_operation **ope
     return status;
 }
 
+/* The oldest operation that has ended, counted, when such ones keep too much; or NULL. */
+static nl_operation *find_excess(nl_client *client)
+{
+    nl_operation *oldest = NULL;
+    size_t bytes = 0;
+    nl_mutex_lock(&client->mutex);
+    for (nl_operation *operation = client->operations; operation; operation = operation->next) { /* the newest first */
+        nl_mutex_lock(&operation->mutex);
+        if (operation->is_finished && !operation->rpc) {
+            bytes += operation->kept_bytes + operation->unsent_bytes;
+            oldest = operation;
+        }
+        nl_mutex_unlock(&operation->mutex);
+    }
+    if (bytes <= CLIENT_BYTES_MAX) oldest = NULL;
+    if (oldest) nl_operation_retain(oldest);
+    nl_mutex_unlock(&client->mutex);
+    return oldest;
+}
+
+static void end_excess(nl_client *client)
+{
+    for (nl_operation *excess = find_excess(client); excess; excess = find_excess(client)) {
+        nl_operation_remove(excess, true);
+        nl_operation_release(excess);
+    }
+}
+
 nl_status nl_operation_new(nl_client *client, nl_arena *arena, const Spark__Connect__ExecutePlanRequest *request, nl_operation **operation)
 {
     const nl_str id = nl_message_text(request->operation_id);
     if (id.length > 0 && !nl_uuid_is_valid(id)) return NL_RAISE(INVALID_HANDLE__FORMAT, NL_P_STR("handle", id));
+    end_excess(client);
     nl_operation *made = make_operation(client, request, id);
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P("receivedBytes", "0"));
     made->plan_hash = hash_plan(request->plan);
@@ -381,7 +411,10 @@ void nl_operation_remove(nl_operation *operation, bool is_abandoned)
 {
     if (!unlink_operation(operation, is_abandoned)) return;
     nl_operation_interrupt(operation);
-    nl_operation_finish(operation, NL_RAISE(OPERATION_CANCELED)); /* not heard when it has ended before */
+    nl_mutex_lock(&operation->mutex);
+    const bool has_ended = operation->is_finished;
+    nl_mutex_unlock(&operation->mutex);
+    if (!has_ended) nl_operation_finish(operation, NL_RAISE(OPERATION_CANCELED));
     nl_mutex_lock(&operation->mutex);
     while (operation->first && !operation->rpc) drop_first(operation);
     nl_mutex_unlock(&operation->mutex);

@@ -19,6 +19,7 @@
 #include "connect/service.h"
 
 #define NL_CLIENT_BUCKETS    512u
+#define NL_CLIENTS_MAX       10000u
 #define NL_CLIENT_TOMBSTONES 4096u /* sessions that ended, so that their ids are refused */
 #define NL_OPERATION_TOMBSTONES 64u
 
@@ -37,7 +38,7 @@ struct nl_connect {
     nl_mutex mutex;
     nl_client *buckets[NL_CLIENT_BUCKETS];          /* guarded by mutex; counted */
     uint64_t tombstones[NL_CLIENT_TOMBSTONES];      /* guarded by mutex; hashes  */
-    uint32_t next_tombstone;
+    uint32_t next_tombstone, client_count;          /* guarded by mutex */
 };
 
 /* ---- clients (client.c) ------------------------------------------------------------------------------------------- */

@@ -158,8 +158,8 @@ static void keep_memory_small(void)
 {
 #ifdef __GLIBC__
     (void)mallopt(M_ARENA_MAX, 4);
-    (void)mallopt(M_MMAP_THRESHOLD, 8 << 20);
-    (void)mallopt(M_TRIM_THRESHOLD, 32 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
 #endif
 }
 

@@ -170,6 +170,16 @@ def test_a_slow_client_costs_no_memory(server):
     check(len(interrupted.interrupted_ids) <= 4, "cancelled calls end their operations")
 
 
+def test_operations_that_are_never_released_do_not_pile_up(server):
+    client = Client(server.port)
+    client.run("SELECT id, repeat('x', 100) FROM range(300000)")
+    before = server.memory_bytes()
+    for _ in range(30):
+        client.run("SELECT id, repeat('x', 100) FROM range(300000)")
+    grown = server.memory_bytes() - before
+    check(grown < 300 << 20, f"{grown >> 20} MiB are kept for one client")  # threads keep some freed blocks
+
+
 def test_abandoned_operations_end(server):
     client = Client(server.port)
     stream = client.stub.ExecutePlan(client.plan("SELECT count(*) FROM range(100000) a JOIN range(100000) b ON a.id % 7 < b.id % 11", reattachable=False))

@@ -27,6 +27,8 @@ typedef struct nl_command_tree {
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
 /* A query, analyzed only: the result has its schema and no rows. */
 NL_MUST_USE nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
+/* The plain files that a query reads, as URIs; in the arena. */
+NL_MUST_USE nl_status nl_command_input_files(nl_session *session, const nl_command_tree *tree, nl_arena *arena, const nl_str **files, uint32_t *count);
 /* A result of rows made by the caller: one field per column, texts and values are copied. */
 typedef struct nl_rows nl_rows;
 NL_MUST_USE nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint32_t field_count, nl_rows **rows, nl_result **result);

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "command/substitution.h"
+#include "exec/sources.h"
 
 static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_QUERY] = nl_run_query,
@@ -205,6 +206,42 @@ nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, 
 nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result)
 {
     return tree_result(session, tree, false, result);
+}
+
+static void add_files(const nl_logical *plan, nl_arena *arena, nl_list *files)
+{
+    if (plan->kind == NL_PLAN_SCAN) nl_file_source_paths(plan->scan.table, arena, files);
+    for (uint32_t i = 0; i < plan->child_count; i++) add_files(plan->children[i], arena, files);
+}
+
+static nl_status find_files(nl_command *command, const nl_command_tree *tree, nl_arena *arena, nl_list *files)
+{
+    nl_command_made made = {0};
+    const nl_logical *plan = NULL;
+    NL_TRY(tree->make(tree->context, command->session, command->arena, &made));
+    command->text = made.text;
+    prepare(command);
+    if (made.statement->kind != NL_AST_STATEMENT_QUERY) return NULL;
+    NL_TRY(nl_analyze_query(&command->context, made.statement->query, &plan));
+    NL_TRY(nl_command_optimize(command, plan, &plan));
+    add_files(plan, arena, files);
+    return NULL;
+}
+
+nl_status nl_command_input_files(nl_session *session, const nl_command_tree *tree, nl_arena *arena, const nl_str **files, uint32_t *count)
+{
+    nl_result *made = NULL;
+    nl_command *command = NULL;
+    nl_list found = {0};
+    NL_TRY(nl_result_new(session, &made, &command));
+    nl_status status = find_files(command, tree, arena, &found);
+    nl_result_close(made);
+    NL_TRY(status);
+    nl_str *list = NL_NEW_ARRAY(arena, nl_str, found.count + 1);
+    for (uint32_t i = 0; i < found.count; i++) list[i] = *(const nl_str *)found.items[i];
+    *files = list;
+    *count = found.count;
+    return NULL;
 }
 
 nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint32_t field_count, nl_rows **rows, nl_result **result)

@@ -182,11 +182,8 @@ nl_status nl_connect_explain(nl_connect_host *host, const Spark__Connect__Relati
 
 nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_str **files, uint32_t *count)
 {
-    nl_result *checked = NULL;
-    (void)arena;
-    NL_TRY(nl_connect_analyze(host, relation, &checked));
-    nl_result_close(checked);
-    *files = NULL;
-    *count = 0;
-    return NULL;
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    if (!relation) return nl_connect_invalid("Expected Relation to be set, but is empty.");
+    return nl_command_input_files(host->session, &tree, arena, files, count);
 }

@@ -503,7 +503,7 @@ static nl_status step_of(step *s, const Spark__Connect__Relation *relation)
         return nl_translate_expr(s->t, relation->filter->condition, &made->condition);
     case SPARK__CONNECT__RELATION__REL_TYPE_SORT:
         made = operated(s, NL_AST_DATAFRAME_SORT);
-        made->is_local = relation->sort->has_is_global && !relation->sort->is_global;
+        made->is_local = !relation->sort->is_global; /* absent: the default of proto3 */
         return nl_translate_sort(s->t, relation->sort->order, relation->sort->n_order, &made->sort);
     case SPARK__CONNECT__RELATION__REL_TYPE_TAIL:
         made = operated(s, NL_AST_DATAFRAME_TAIL);

@@ -161,7 +161,7 @@ nl_status nl_connect_type_to_proto(nl_arena *arena, const nl_type *type, Spark__
     return nl_arena_check(arena);
 }
 
-/* ---- from the client ---- */
+/* ---- from the client: what is absent has the default of proto3, false ---- */
 
 static nl_status from_proto(nl_arena *arena, const Spark__Connect__DataType *message, uint32_t depth, const nl_type **type);
 
@@ -170,7 +170,7 @@ static nl_status struct_from_proto(nl_arena *arena, const Spark__Connect__DataTy
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, message->n_fields + 1);
     for (size_t i = 0; i < message->n_fields; i++) {
         const Spark__Connect__DataType__StructField *field = message->fields[i];
-        fields[i] = (nl_field){.name = nl_str_from(field->name), .is_nullable = !field->has_nullable || field->nullable, .metadata = nl_str_from(field->metadata)};
+        fields[i] = (nl_field){.name = nl_str_from(field->name), .is_nullable = field->nullable, .metadata = nl_str_from(field->metadata)};
         if (nl_str_is(fields[i].metadata, "{}")) fields[i].metadata = (nl_str){0};
         NL_TRY(from_proto(arena, field->data_type, depth + 1, &fields[i].type));
     }
@@ -239,12 +239,12 @@ static nl_status from_proto(nl_arena *arena, const Spark__Connect__DataType *mes
     }
     case SPARK__CONNECT__DATA_TYPE__KIND_ARRAY:
         NL_TRY(from_proto(arena, message->array->element_type, depth + 1, &parts[0]));
-        *type = nl_type_array(arena, parts[0], !message->array->has_contains_null || message->array->contains_null);
+        *type = nl_type_array(arena, parts[0], message->array->contains_null);
         return NULL;
     case SPARK__CONNECT__DATA_TYPE__KIND_MAP:
         NL_TRY(from_proto(arena, message->map->key_type, depth + 1, &parts[0]));
         NL_TRY(from_proto(arena, message->map->value_type, depth + 1, &parts[1]));
-        *type = nl_type_map(arena, parts[0], parts[1], !message->map->has_value_contains_null || message->map->value_contains_null);
+        *type = nl_type_map(arena, parts[0], parts[1], message->map->value_contains_null);
         return NULL;
     case SPARK__CONNECT__DATA_TYPE__KIND_STRUCT: return struct_from_proto(arena, message->struct_, depth, type);
     case SPARK__CONNECT__DATA_TYPE__KIND_UDT: return from_proto(arena, message->udt->sql_type, depth + 1, type);

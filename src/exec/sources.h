@@ -44,4 +44,6 @@ NL_MUST_USE nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *b
 struct nl_file_table;
 NL_MUST_USE nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const struct nl_file_table *table, const nl_property *options, uint32_t option_count,
                                                const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
+/* The files of a source of plain files (nl_str *, in the arena, absolute paths of the local disk as file: URIs); of others none. */
+void nl_file_source_paths(const nl_table *source, nl_arena *arena, nl_list *paths);
 bool nl_file_format_is_known(nl_str format);

@@ -75,6 +75,8 @@ def main():
     if options.against:
         wanted = set(open(options.against).read().split("\n"))
     # Docstrings write into the folder they run in.
+    options.failures = options.failures and os.path.abspath(options.failures)
+    options.record = options.record and os.path.abspath(options.record)
     os.chdir(tempfile.mkdtemp(prefix="nilas-doctests-"))
     from pyspark.sql import SparkSession
 

@@ -307,3 +307,16 @@ nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint
         *source = &self->base;
     return status;
 }
+
+void nl_file_source_paths(const nl_table *source, nl_arena *arena, nl_list *paths)
+{
+    const bool is_files = source->ops >= file_ops && source->ops < file_ops + NL_COUNT(file_ops);
+    if (!is_files) return;
+    const nl_file_source *self = (const nl_file_source *)(const void *)source;
+    for (uint32_t i = 0; i < self->files.file_count; i++) {
+        const nl_str path = self->files.files[i].path;
+        nl_str *uri = NL_NEW(arena, nl_str);
+        *uri = path.length && path.data[0] == '/' ? nl_arena_f(arena, "file://" NL_STR_FMT, NL_STR_ARG(path)) : nl_arena_str(arena, path);
+        nl_list_add(arena, paths, uri);
+    }
+}

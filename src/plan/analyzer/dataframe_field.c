@@ -59,8 +59,14 @@ static nl_status update(updating *u, const nl_expr *base, uint32_t at, const nl_
 }
 
 /* update_fields(s, WithField(1), dropfield()): a chain prints as one call. */
-static const nl_pretty *pretty_of(nl_arena *arena, const nl_expr *base, const nl_expr *value)
+static const nl_pretty *pretty_of(nl_arena *arena, const nl_ast_expr *ast, const nl_expr *base, const nl_expr *value)
 {
+    if (ast->update.input->kind == NL_AST_EXPR_UPDATE_FIELD) {
+        const nl_str before = nl_expr_pretty_str(arena, base); /* "update_fields(…)" */
+        const nl_str added = value ? nl_arena_f(arena, "WithField(" NL_STR_FMT ")", NL_STR_ARG(nl_expr_pretty_str(arena, value))) : NL_STR("dropfield()");
+        const nl_str open = nl_str_slice(before, 0, before.length - 1);
+        return nl_pretty_text(arena, nl_arena_f(arena, NL_STR_FMT ", " NL_STR_FMT ")", NL_STR_ARG(open), NL_STR_ARG(added)));
+    }
     const nl_pretty *const parts[] = {nl_expr_pretty(arena, base), value ? nl_expr_pretty(arena, value) : NULL};
     return nl_pretty_parts(arena, value ? NL_STR("update_fields(\1, WithField(\1))") : NL_STR("update_fields(\1, dropfield())"), parts, value ? 2 : 1);
 }
@@ -72,7 +78,7 @@ nl_status nl_resolve_update_field(nl_scope *scope, const nl_ast_expr *ast, const
     NL_TRY(nl_resolve_expr(scope, ast->update.input, &base));
     if (ast->update.value) NL_TRY(nl_resolve_expr(scope, ast->update.value, &u.value));
     NL_TRY(nl_name_parts(scope, &ast->update.name, &u.path, &u.path_count));
-    u.shown = nl_expr_with_pretty(u.arena, base, pretty_of(u.arena, base, u.value));
+    u.shown = nl_expr_with_pretty(u.arena, base, pretty_of(u.arena, ast, base, u.value));
     NL_TRY(update(&u, base, 0, result));
     *result = nl_expr_with_pretty(u.arena, *result, nl_expr_pretty(u.arena, u.shown));
     return NULL;

@@ -193,8 +193,8 @@ nl_status nl_dataframe_to_schema(nl_dataframe_step *step, const nl_logical **pla
 static nl_status is_key(nl_dataframe_step *step, bool *keys)
 {
     for (uint32_t i = 0; i < step->dataframe->name_count; i++) {
-        const nl_column *named = NULL;
-        NL_TRY(nl_dataframe_need_column(step, step->dataframe->names[i], &named));
+        const nl_column *named = nl_dataframe_column(step, step->input, step->dataframe->names[i]);
+        if (!named) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "Invalid deduplicate column " NL_STR_FMT, NL_STR_ARG(step->dataframe->names[i]));
         for (uint32_t c = 0; c < step->input->column_count; c++)
             keys[c] = keys[c] || (!step->input->columns[c].is_hidden && same_name(step, step->input->columns[c].name, named->name));
     }
@@ -271,9 +271,10 @@ static nl_status arrange(nl_dataframe_step *step, const nl_logical *from, const 
     for (uint32_t i = 0; i < like->column_count; i++) {
         const nl_column *column = nl_dataframe_column(step, from, like->columns[i].name);
         if (!column && !step->dataframe->allow_missing) {
-            nl_scope scope;
-            nl_scope_over(&scope, step->env, step->outer, from, NL_CLAUSE_OTHER);
-            return nl_raise_unresolved(&scope, &like->columns[i].name, 1);
+            nl_str *names = NL_NEW_ARRAY(arena, nl_str, from->column_count + 1);
+            for (uint32_t k = 0; k < from->column_count; k++) names[k] = from->columns[k].name;
+            return NL_RAISE(_LEGACY_ERROR_TEMP_1201, NL_P_STR("colName", like->columns[i].name),
+                            NL_P_STR("fieldNames", nl_join_texts(arena, names, from->column_count, ", ")));
         }
         columns[count] = column ? *column : like->columns[i];
         exprs[count] = column ? nl_column_ref(arena, column) : null_of(arena, like->columns[i].type);

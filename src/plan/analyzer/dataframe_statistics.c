@@ -154,11 +154,11 @@ nl_status nl_dataframe_correlation(nl_dataframe_step *step, const nl_logical **p
                                  is_corr ? "correlation" : "covariance", NL_STR_ARG(nl_type_name(step->arena, columns[i]->type)));
     text t;
     text_start(&t, step);
-    nl_append_f(&t.out, "SELECT %s(CAST(", is_corr ? "corr" : "covar_samp");
+    nl_append_f(&t.out, "SELECT %s(coalesce(CAST(", is_corr ? "corr" : "covar_samp"); /* Spark counts a null as 0 here */
     append_name(&t, columns[0]->name);
-    nl_append_c(&t.out, " AS DOUBLE), CAST(");
+    nl_append_c(&t.out, " AS DOUBLE), CAST(0 AS DOUBLE)), coalesce(CAST(");
     append_name(&t, columns[1]->name);
-    nl_append_f(&t.out, " AS DOUBLE)) AS %s", is_corr ? "corr" : "cov");
+    nl_append_f(&t.out, " AS DOUBLE), CAST(0 AS DOUBLE))) AS %s", is_corr ? "corr" : "cov");
     return text_select(&t, plan);
 }
 

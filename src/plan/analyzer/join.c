@@ -71,12 +71,12 @@ static const nl_column *visible_column(const nl_scope *scope, const nl_logical *
 static nl_status raise_using(const joining *j, nl_str name, const char *side, const nl_logical *plan)
 {
     nl_arena *arena = j->env->context->arena;
-    nl_str *names = NL_NEW_ARRAY(arena, nl_str, plan->column_count + 1);
+    nl_column *names = NL_NEW_ARRAY(arena, nl_column, plan->column_count + 1); /* without their qualifiers */
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->column_count; i++)
-        if (!plan->columns[i].is_hidden) names[count++] = nl_quote_name(arena, plan->columns[i].name);
+        if (!plan->columns[i].is_hidden) names[count++] = (nl_column){.name = plan->columns[i].name};
     return NL_RAISE(UNRESOLVED_USING_COLUMN_FOR_JOIN, NL_P_STR("colName", nl_quote_name(arena, name)), NL_P("side", side),
-                    NL_P_STR("suggestion", nl_join_texts(arena, names, count, ", ")));
+                    NL_P_STR("suggestion", nl_suggest_names(arena, &name, 1, names, count)));
 }
 
 static nl_status key_names(joining *j, const nl_scope *scope, nl_list *names)

@@ -14,6 +14,7 @@ import time
 
 import pyarrow
 
+from flaky_metastore import FlakyMetastore
 from engines import Nilas, Spark, passed, same
 from metastore import Metastore
 from pyiceberg.catalog import load_catalog
@@ -245,6 +246,38 @@ def killed(program, metastore, rounds):
     print(f"catalogs: hive: a metastore killed {rounds} times: {counts}", flush=True)
 
 
+def lost_calls(program, metastore):
+    """Each call of a commit is lost in turn, before and after the metastore has had it: the statement succeeds, and has its effect once."""
+    flaky = FlakyMetastore(metastore.port)
+    nilas, direct = Nilas(program, {**settings(metastore), "spark.sql.catalog.hive.uri": flaky.uri}), Nilas(program, settings(metastore))
+    direct.run("CREATE NAMESPACE hive.lost;\nCREATE TABLE hive.lost.t (number int) USING iceberg")
+    number = 0
+    for method in ("get_table_req", "lock", "alter_table_with_environment_context", "unlock"):
+        for when in ("before", "after"):
+            number += 1
+            flaky.lose(method, when)
+            nilas.run(f"INSERT INTO hive.lost.t VALUES ({number})")
+            same(f"{method} is lost {when}", [["1", "1"]], nilas=[[direct.run(f"SELECT count(*) FROM hive.lost.t WHERE number = {number}")[0][0], str(flaky.lost)]])
+    same("a snapshot for each", [[str(number)]], nilas=direct.run("SELECT count(*) FROM hive.lost.t.snapshots"))
+    for method, statement, query, expected in (
+            ("create_table", "CREATE TABLE hive.lost.made (a int) USING iceberg", "SELECT * FROM hive.lost.made", []),
+            ("create_database", "CREATE NAMESPACE hive.lost_too", "SHOW TABLES IN hive.lost_too", []),
+            ("alter_table_with_environment_context", "ALTER TABLE hive.lost.made RENAME TO hive.lost.moved", "SELECT * FROM hive.lost.moved", []),
+            ("drop_table", "DROP TABLE hive.lost.moved", "SHOW TABLES IN hive.lost", [["t"]])):
+        flaky.lose(method, "after")
+        nilas.run(statement)
+        same(f"{statement}, whose answer is lost", expected, nilas=direct.run(query))
+        assert flaky.lost == 1, (method, flaky.lost)
+    flaky.lose("alter_table_with_environment_context", "after", 100)
+    direct.run("CREATE TABLE hive.lost.often (a int) USING iceberg")
+    nilas.run("INSERT INTO hive.lost.often VALUES (1)")
+    same("every answer to a commit is lost", [["1"]], nilas=direct.run("SELECT * FROM hive.lost.often"))
+    flaky.lose("alter_table_with_environment_context", "before", 100)
+    message = nilas.fails("INSERT INTO hive.lost.often VALUES (2)")
+    same("no commit arrives", [["1"]], nilas=direct.run("SELECT * FROM hive.lost.often"))
+    print(f"catalogs: hive: a commit that never arrives: {message.splitlines()[0][:160]}", flush=True)
+
+
 def settings_of_hive(program, metastore):
     """Addresses, users, and what nilas does not speak."""
     uri = settings(metastore)
@@ -311,6 +344,7 @@ def main():
             other_tables(metastore, program, nilas, spark)
             settings_of_hive(program, metastore)
             session_catalog(program, metastore, spark)
+            lost_calls(program, metastore)
             many_writers(program, metastore, spark, "locked", "", commits=12 if is_long else 2)
             many_writers(program, metastore, spark, "unlocked", ", 'engine.hive.lock-enabled' = 'false'", commits=12 if is_long else 2)
             if is_long:

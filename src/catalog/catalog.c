@@ -136,20 +136,20 @@ nl_status nl_catalog_namespace_exists(nl_catalog *catalog, const nl_str *parts, 
 nl_status nl_catalog_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
 {
     if (!catalog->ops->create_namespace) return unsupported(catalog, "Creating a namespace");
-    return catalog->ops->create_namespace(catalog, parts, part_count, properties, property_count);
+    return nl_say_unknown(catalog->ops->create_namespace(catalog, parts, part_count, properties, property_count), "creating", parts[part_count - 1]);
 }
 
 nl_status nl_catalog_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
 {
     if (!catalog->ops->drop_namespace) return unsupported(catalog, "Dropping a namespace");
-    return catalog->ops->drop_namespace(catalog, parts, part_count, was_dropped);
+    return nl_say_unknown(catalog->ops->drop_namespace(catalog, parts, part_count, was_dropped), "dropping", parts[part_count - 1]);
 }
 
 nl_status nl_catalog_update_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count,
                                       const nl_str *removed, uint32_t removed_count)
 {
     if (!catalog->ops->update_namespace) return unsupported(catalog, "Setting namespace properties");
-    return catalog->ops->update_namespace(catalog, parts, part_count, set, set_count, removed, removed_count);
+    return nl_say_unknown(catalog->ops->update_namespace(catalog, parts, part_count, set, set_count, removed, removed_count), "changing", parts[part_count - 1]);
 }
 
 nl_status nl_catalog_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+#include "iceberg/operation.h"
 
 #define QUERY_COLUMNS "spark.query-column-names" /* joined by commas */
 
@@ -274,7 +275,7 @@ static nl_status commit_new(creation *self, const nl_view_metadata *base)
     updates[count++] = (nl_view_update){.kind = NL_VIEW_SET_CURRENT_VERSION, .number = -1};
     updates[count++] = (nl_view_update){.kind = NL_VIEW_SET_PROPERTIES, .properties = self->properties, .property_count = self->property_count};
     NL_TRY(nl_view_metadata_update(base, updates, count, catalog->memory, &updated));
-    nl_status status = catalog->ops->commit_view(catalog, &self->name->identifier, base, updated, updates, count, &committed);
+    nl_status status = nl_say_unknown(catalog->ops->commit_view(catalog, &self->name->identifier, base, updated, updates, count, &committed), "the commit to", self->name->identifier.name);
     nl_view_metadata_release(updated);
     nl_view_metadata_release(committed);
     return status;
@@ -334,7 +335,7 @@ static nl_status rename_view(nl_command *command, const nl_ast_alter_table *alte
     if (to.catalog != name->catalog)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot move view between catalogs: from=" NL_STR_FMT " and to=" NL_STR_FMT, NL_STR_ARG(name->catalog_name),
                              NL_STR_ARG(to.catalog_name));
-    nl_status status = name->catalog->ops->rename_view(name->catalog, &name->identifier, &to.identifier);
+    nl_status status = nl_say_unknown(name->catalog->ops->rename_view(name->catalog, &name->identifier, &to.identifier), "renaming", name->identifier.name);
     if (!status || nl_error_condition(status) != NL_COND_TABLE_OR_VIEW_ALREADY_EXISTS) return status;
     nl_error_free(status);
     to.catalog_name = (nl_str){0};
@@ -370,7 +371,7 @@ nl_status nl_catalog_view_alter(nl_command *command, const nl_ast_alter_table *a
     NL_TRY(check_properties(alter, is_set, view, given, given_count));
     const nl_view_update update = {.kind = is_set ? NL_VIEW_SET_PROPERTIES : NL_VIEW_REMOVE_PROPERTIES, .properties = given, .property_count = given_count};
     NL_TRY(nl_view_metadata_update(view, &update, 1, name->catalog->memory, &updated));
-    nl_status status = name->catalog->ops->commit_view(name->catalog, &name->identifier, view, updated, &update, 1, &committed);
+    nl_status status = nl_say_unknown(name->catalog->ops->commit_view(name->catalog, &name->identifier, view, updated, &update, 1, &committed), "the commit to", name->identifier.name);
     nl_view_metadata_release(updated);
     nl_view_metadata_release(committed);
     return status;

@@ -1,6 +1,7 @@
 /* command/namespaces.c - USE, SET CATALOG, CREATE, ALTER and DROP NAMESPACE. */
 #include "command/views.h"
 #include "command/plain_tables.h"
+#include "iceberg/operation.h"
 
 static nl_status schema_not_found(nl_command *command, const nl_session_name *name)
 {
@@ -139,7 +140,7 @@ static nl_status drop_view(nl_command *command, const nl_ast_drop *drop)
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &name));
     if (nl_session_drop_view(command->session, nl_command_dotted_name(command, &name), false)) return NULL;
     bool was_dropped = false;
-    if (name.catalog->ops->has_views) NL_TRY(name.catalog->ops->drop_view(name.catalog, &name.identifier, &was_dropped));
+    if (name.catalog->ops->has_views) NL_TRY(nl_say_unknown(name.catalog->ops->drop_view(name.catalog, &name.identifier, &was_dropped), "dropping", name.identifier.name));
     if (was_dropped || drop->is_if_exists) return NULL;
     name.catalog_name = (nl_str){0};
     return NL_RAISE(VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_dotted_name(command, &name)));

@@ -28,9 +28,13 @@ static size_t on_header(char *data, size_t one, size_t length, void *argument)
     if (nl_str_starts(line, NL_STR("HTTP/"))) { /* another message begins: the one after 100 Continue */
         nl_builder_clear(&call->head);
         call->head_count = 0;
+        call->is_head_whole = false;
         return length;
     }
-    if (line.length == 0) return length;
+    if (line.length == 0) {
+        call->is_head_whole = true;
+        return length;
+    }
     if (call->head_count == NL_HTTP_HEADERS_MAX) {
         call->problem = "the answer has too many headers";
         return 0;
@@ -216,6 +220,7 @@ nl_status nl_http_attempt_begin(nl_http_call *call)
     const nl_curl *curl = call->client->curl;
     nl_builder_clear(&call->head);
     call->head_count = 0;
+    call->is_head_whole = false;
     call->body.length = 0;
     call->problem = NULL;
     call->words[0] = '\0';
@@ -470,6 +475,7 @@ nl_http_verdict nl_http_attempt_judge(nl_http_call *call, CURLcode result)
         const char *problem = call->problem ? call->problem : call->words[0] ? call->words : call->client->curl->easy_strerror(result);
         return judge_failure(call, result, problem);
     }
+    if (call->easy && !call->is_head_whole) return judge_failure(call, CURLE_PARTIAL_FILE, "the answer ends within its head");
     if (call->easy) {
         long code = 0;
         call->client->curl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &code);

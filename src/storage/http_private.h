@@ -91,6 +91,7 @@ struct nl_http_call {
     struct curl_slist *lines;
     nl_builder head;         /* header lines of the last answer, LF after each */
     uint32_t head_count;
+    bool is_head_whole;      /* its empty line has come: libcurl takes a head that is cut off for a whole one */
     nl_http_body body;
     const char *problem;     /* why our own callbacks stopped it; static */
     nl_status refusal;       /* memory; owned */

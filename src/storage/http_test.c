@@ -151,6 +151,9 @@ static void test_what_may_pass_is_tried_again(void **state)
         {"body shorter than announced", 0, TEST_CLOSE, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"},
         {"body shorter than wanted", 0, TEST_KEEP, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"},
         {"body longer than wanted, once", 0, TEST_CLOSE, "HTTP/1.1 200 OK\r\n\r\nab"},
+        {"head cut off", 0, TEST_CLOSE, "HTTP/1.1 200 OK\r\nContent-Le"},
+        {"head without its end", 0, TEST_CLOSE, "HTTP/1.1 200 OK\r\nContent-Type: x\r\n"},
+        {"status alone", 0, TEST_CLOSE, "HTTP/1.1 200 OK"},
         {"stalled body", 0, TEST_STALL, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"},
         {"stalled head", 0, TEST_STALL, "HTTP/1.1 200 OK\r\n"},
         {"no answer at all", 0, TEST_STALL, NULL},
@@ -301,6 +304,27 @@ static void test_a_silent_server_is_given_up_in_time(void **state)
         assert_non_null(strstr(nl_error_message(status), "look at the server"));
         nl_error_free(status);
         stop(&f);
+    }
+}
+
+/* Also where no certain length is waited for: a head that is cut off is no answer, least of all a good one without a body. */
+static void test_a_head_that_is_cut_off_is_no_answer(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 204 No Content\r\nX: y\r\n"};
+    for (uint32_t i = 0; i < NL_COUNT(heads); i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            script steps = {.count = 1, .steps = {{.raw = heads[i], .then = TEST_CLOSE}}};
+            fixture f;
+            start(&f, &steps, "");
+            nl_http_response response = {0};
+            const nl_http_request request = {.method = k ? "POST" : "GET", .url = nl_str_from(f.url), .body = {(const uint8_t *)"x", k}};
+            nl_status status = nl_http_send(f.client, &request, &response);
+            assert_non_null(status);
+            assert_int_equal(nl_error_kind_of(status), k ? NL_KIND_UNKNOWN_STATE : NL_KIND_RETRY);
+            nl_error_free(status);
+            stop(&f);
+        }
     }
 }
 
@@ -563,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_a_request_that_may_have_been_done_is_not_sent_twice),
         cmocka_unit_test(test_a_kept_connection_that_was_closed_costs_nothing),
         cmocka_unit_test(test_nobody_there_and_no_such_host),
+        cmocka_unit_test(test_a_head_that_is_cut_off_is_no_answer),
         cmocka_unit_test(test_a_silent_server_is_given_up_in_time),
         cmocka_unit_test(test_bodies_above_their_limit_are_refused),
         cmocka_unit_test(test_a_budget_refuses_bodies),

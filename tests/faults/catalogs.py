@@ -38,6 +38,9 @@ OPERATIONS = {
     "property": (None, "ALTER TABLE {c}.db.t SET TBLPROPERTIES ('p{n}' = 'set')", "SHOW TBLPROPERTIES {c}.db.t ('p{n}')", "set", "does not have"),
     "rename": ("CREATE TABLE {c}.db.r{n} USING iceberg AS SELECT {n} AS id", "ALTER TABLE {c}.db.r{n} RENAME TO {c}.db.s{n}",
                "SHOW TABLES IN {c}.db LIKE 's{n}'", "name", ""),
+    "drop": ("CREATE TABLE {c}.db.e{n} USING iceberg AS SELECT {n} AS id", "DROP TABLE {c}.db.e{n}", "SHOW TABLES IN {c}.db LIKE 'e{n}'", "", "name"),
+    "view": (None, "CREATE VIEW {c}.db.v{n} AS SELECT {n} AS id", "SHOW VIEWS IN {c}.db LIKE 'v{n}'", "name", ""),
+    "namespace": (None, "CREATE NAMESPACE {c}.n{n}", "SHOW NAMESPACES IN {c} LIKE 'n{n}'", "name", ""),
     "purge": ("CREATE TABLE {c}.db.d{n} USING iceberg AS SELECT {n} AS id", "DROP TABLE {c}.db.d{n} PURGE", "SHOW TABLES IN {c}.db LIKE 'd{n}'", "", "name"),
 }
 # A commit by metadata alone that is sent again changes nothing the second time.
@@ -139,7 +142,8 @@ class Catalog:
         self.run(f"INSERT INTO {self.kind}.db.t VALUES (1)")
 
     def operations(self):
-        return [name for name in OPERATIONS if not (self.kind == "hadoop" and name == "rename")]
+        missing = {"hadoop": ("rename", "view"), "glue": ("view",)}.get(self.kind, ())
+        return [name for name in OPERATIONS if name not in missing]
 
     def count_steps(self, operation):
         ready, statement, _, _, _ = OPERATIONS[operation]
@@ -247,7 +251,7 @@ class Catalog:
 
 def sweep(catalog, arguments, seed, deadline, totals):
     catalog.prepare()
-    wanted = [arguments.operation] if arguments.operation else catalog.operations()
+    wanted = [name for name in catalog.operations() if not arguments.operation or name in arguments.operation.split(",")]
     runs = []
     for operation in wanted:
         steps = range(1, catalog.count_steps(operation) + 1) if not arguments.step else [arguments.step]
@@ -272,7 +276,7 @@ def main():
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--only", default="")
-    parser.add_argument("--operation")
+    parser.add_argument("--operation", help="one or several, with commas")
     parser.add_argument("--step", type=int)
     parser.add_argument("--fault")
     parser.add_argument("--postgres", action="store_true")

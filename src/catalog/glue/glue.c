@@ -523,7 +523,7 @@ static nl_status create_namespace_in(glue_catalog *self, const nl_str *parts, ui
     NL_TRY(put_database(self, "CreateDatabase", name, properties, property_count, arena, &answer));
     if (nl_glue_is(&answer, "AlreadyExistsException"))
         return NL_RAISE(SCHEMA_ALREADY_EXISTS, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
-    return nl_glue_failure(&answer, "CreateDatabase", false);
+    return nl_glue_failure(&answer, "CreateDatabase", true);
 }
 
 static nl_status glue_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)

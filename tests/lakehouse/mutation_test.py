@@ -47,7 +47,7 @@ class Service:
         self.count += 1
         said = f"{self.name}: {method} {path:.200} {headers or ''} {data!r:.400}: {reply.status} {text!r:.300}"
         check(reply.status < 500 or reply.status == 501, said)
-        check(time.time() - begun < 15, f"{said}: {time.time() - begun:.1f} s")
+        check(time.time() - begun < 30, f"{said}: {time.time() - begun:.1f} s")
         try:
             answer = json.loads(text) if text else None
         except ValueError:
@@ -318,7 +318,7 @@ def test_files_that_are_no_metadata():
         files = {"empty.metadata.json": b"", "text.metadata.json": b"This is no JSON.", "half.metadata.json": text[:len(text) // 2], "list.metadata.json": b"[]", "none.metadata.json": b"null",
                  "object.metadata.json": b"{}", "bytes.metadata.json": bytes(range(256)) * 10, "deep.metadata.json": b"[" * 100000, "zip.gz.metadata.json": b"\x1f\x8b garbage",
                  "text.gz.metadata.json": text, "zipped.metadata.json": gzip.compress(b"no"), "future.metadata.json": json.dumps({**metadata, "format-version": 99}).encode(),
-                 "bomb.gz.metadata.json": gzip.compress(b" " * (200 << 20))}
+                 "bomb.gz.metadata.json": gzip.compress(b" " * (64 << 20))}
         for key in metadata:
             for number, word in enumerate((None, -1, "x", [], {}) if ALL else (-1, {})):
                 files[f"{key}-{number}.metadata.json"] = json.dumps({**metadata, key: word}).encode()

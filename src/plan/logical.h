@@ -63,6 +63,7 @@ typedef struct nl_python_call {
     const uint32_t *offsets;
     const nl_str *names; /* as in nl_python_use */
     uint32_t offset_count;
+    bool is_bounded;     /* WINDOW: the first two arguments say where the frame begins and ends in the partition */
 } nl_python_call;
 
 typedef struct nl_column {

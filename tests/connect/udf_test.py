@@ -18,7 +18,7 @@ import pandas as pd
 import pyspark.errors
 from pyspark.errors.exceptions.connect import SparkException
 from pyspark.sql import Row, SparkSession, Window
-from pyspark.sql.functions import array, col, explode, lit, pandas_udf, sum as sum_of, transform, udf, udtf, when
+from pyspark.sql.functions import array, avg as average, col, explode, lit, pandas_udf, sum as sum_of, transform, udf, udtf, when
 
 from server import serving
 
@@ -151,6 +151,13 @@ def test_pandas_functions(spark):
     check([tuple(r) for r in values.groupBy("id").agg(mean("v")).orderBy("id").collect()], [(1, 1.5), (2, 6.0)])
     check(values.agg(mean("v")).first()[0], 4.2)
     check(column(values.select(mean("v").over(Window.partitionBy("id")))), [1.5, 1.5, 6.0, 6.0, 6.0])
+    ordered = Window.partitionBy("id").orderBy("v")
+    for frame in (ordered, ordered.rowsBetween(-1, 0), ordered.rowsBetween(0, 1), ordered.rowsBetween(-1, Window.unboundedFollowing),
+                  ordered.rangeBetween(-2, 0), Window.partitionBy("id").orderBy((col("v") / 4).cast("int"))):
+        both = values.select("id", "v", mean("v").over(frame).alias("p")).join(
+            values.select("id", "v", average("v").over(frame).alias("a")), ["id", "v"])
+        check([row for row in both.collect() if row.p != row.a], [])
+        check(both.count(), 5)
 
 
 def test_functions_over_rows_and_groups(spark):

@@ -38,7 +38,7 @@ static void write_confs(nl_json_writer *json, const nl_python_plan *plan, const 
         nl_json_key(json, "pandas_window_bound_types");
         nl_builder kinds;
         nl_builder_init(&kinds, 1 << 16);
-        for (uint32_t i = 0; i < plan->node->python.call_count; i++) nl_append_c(&kinds, i ? ",unbounded" : "unbounded");
+        for (uint32_t i = 0; i < plan->node->python.call_count; i++) nl_append_f(&kinds, "%s%sbounded", i ? "," : "", plan->node->python.calls[i].is_bounded ? "" : "un");
         nl_json_write_text(json, nl_builder_str(&kinds));
         nl_builder_fini(&kinds);
     }

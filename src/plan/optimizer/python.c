@@ -276,9 +276,9 @@ static nl_status raise_mixed(extraction *x, const nl_logical *plan)
 }
 
 /* Keys first, then what the functions read. */
-static const nl_logical *grouped(extraction *x, const nl_logical *child, nl_python_shape shape, const nl_expr *const *keys, uint32_t key_count,
-                                 const nl_sort_key *order, uint32_t order_count, const nl_expr *const *calls, uint32_t call_count, const nl_column *columns,
-                                 uint32_t column_count)
+static nl_logical *grouped(extraction *x, const nl_logical *child, nl_python_shape shape, const nl_expr *const *keys, uint32_t key_count,
+                                 const nl_sort_key *order, uint32_t order_count, const nl_expr *const *calls, uint32_t call_count,
+                                 const nl_expr *const *bounds)
 {
     nl_arena *arena = x->arena;
     nl_list arguments = {0};
@@ -292,18 +292,25 @@ static const nl_logical *grouped(extraction *x, const nl_logical *child, nl_pyth
     for (uint32_t i = 0; i < call_count; i++) {
         const nl_python_use *use = nl_python_aggregate(calls[i]->call);
         const nl_python_function **chain = NL_NEW_ARRAY(arena, const nl_python_function *, 1);
-        uint32_t *offsets = NL_NEW_ARRAY(arena, uint32_t, calls[i]->child_count + 1);
+        uint32_t *offsets = NL_NEW_ARRAY(arena, uint32_t, calls[i]->child_count + 2);
+        nl_str *names = NL_NEW_ARRAY(arena, nl_str, calls[i]->child_count + 2);
+        const bool is_bounded = bounds && bounds[2 * i];
+        uint32_t count = 0;
         chain[0] = use->function;
+        for (uint32_t k = 0; is_bounded && k < 2; k++) {
+            nl_list_add(arena, &arguments, NL_UNCONST(bounds[2 * i + k]));
+            offsets[count++] = arguments.count - 1;
+        }
         for (uint32_t k = 0; k < calls[i]->child_count; k++) {
             nl_list_add(arena, &arguments, NL_UNCONST(calls[i]->children[k]));
-            offsets[k] = arguments.count - 1;
+            if (use->names) names[count] = use->names[k];
+            offsets[count++] = arguments.count - 1;
         }
-        made[i] = (nl_python_call){.chain = chain, .chain_count = 1, .offsets = offsets, .names = use->names, .offset_count = calls[i]->child_count};
+        made[i] = (nl_python_call){.chain = chain, .chain_count = 1, .offsets = offsets, .names = use->names ? names : NULL, .offset_count = count,
+                                   .is_bounded = is_bounded};
     }
     if (key_count + order_count) child = nl_logical_sort(arena, child, sort, key_count + order_count, true);
     nl_logical *node = nl_logical_new(arena, NL_PLAN_PYTHON, &child, 1);
-    node->columns = columns;
-    node->column_count = column_count;
     node->python.shape = shape;
     node->python.eval = NL_PYTHON_GROUPED_AGG_PANDAS;
     node->python.arguments = (const nl_expr *const *)(void *)arguments.items;
@@ -322,8 +329,63 @@ static nl_status replace_aggregate(extraction *x, const nl_logical *plan, const 
     if (!python_count) return NULL;
     if (python_count < plan->aggregate.aggregate_count) return raise_mixed(x, plan);
     if (plan->aggregate.grouping_sets) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Aggregate functions written in Python over grouping sets are not supported.");
-    *result = grouped(x, plan->children[0], NL_PYTHON_AGGREGATE, plan->aggregate.keys, plan->aggregate.key_count, NULL, 0, plan->aggregate.aggregates,
-                      plan->aggregate.aggregate_count, plan->columns, plan->column_count);
+    nl_logical *node = grouped(x, plan->children[0], NL_PYTHON_AGGREGATE, plan->aggregate.keys, plan->aggregate.key_count, NULL, 0, plan->aggregate.aggregates,
+                               plan->aggregate.aggregate_count, NULL);
+    node->columns = plan->columns;
+    node->column_count = plan->column_count;
+    *result = node;
+    return NULL;
+}
+
+static nl_status count_over(extraction *x, const nl_window_spec *spec, const nl_expr **count)
+{
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    NL_TRY(nl_aggregate_rule(x->context, "count", nl_expr_literal(x->arena, &one), count));
+    nl_expr *copy = NL_NEW(x->arena, nl_expr);
+    *copy = **count;
+    copy->kind = NL_EXPR_WINDOW;
+    copy->window = spec;
+    *count = copy;
+    return NULL;
+}
+
+/* Where the frame of each row begins and ends in its partition, for frames that are not the whole of it: the rows up to its
+ * end are counted by a WINDOW below, and so are its own. bounds: two for each call, NULL where the frame is the partition. */
+static nl_status count_frames(extraction *x, const nl_logical *plan, const nl_expr ***bounds, const nl_logical **child)
+{
+    nl_arena *arena = x->arena;
+    const nl_logical *below = plan->children[0];
+    const uint32_t count = plan->window.expr_count;
+    const nl_expr **counts = NL_NEW_ARRAY(arena, const nl_expr *, 2 * count);
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, below->column_count + 2 * count);
+    uint32_t made = 0;
+    nl_copy_items(columns, below->columns, below->column_count * sizeof *columns);
+    *bounds = NL_NEW_ARRAY(arena, const nl_expr *, 2 * count);
+    for (uint32_t i = 0; i < count; i++) {
+        const nl_window_spec *frame = plan->window.exprs[i]->window;
+        if (frame->start_kind == NL_BOUND_UNBOUNDED_PRECEDING && frame->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING) continue;
+        nl_window_spec *before = NL_NEW(arena, nl_window_spec);
+        *before = *frame;
+        before->start_kind = NL_BOUND_UNBOUNDED_PRECEDING;
+        before->start_offset = NULL;
+        NL_TRY(count_over(x, before, &counts[made]));
+        NL_TRY(count_over(x, frame, &counts[made + 1]));
+        const nl_expr *sides[2];
+        for (uint32_t k = 0; k < 2; k++, made++) {
+            columns[below->column_count + made] = nl_column_for(x->context, counts[made], k ? NL_STR("frame") : NL_STR("end"));
+            sides[k] = nl_column_ref(arena, &columns[below->column_count + made]);
+        }
+        NL_TRY(nl_call_rule(x->context, "-", sides[0], sides[1], &(*bounds)[2 * i]));
+        (*bounds)[2 * i + 1] = sides[0];
+    }
+    *child = below;
+    if (!made) return NULL;
+    nl_logical *window = nl_logical_new(arena, NL_PLAN_WINDOW, &below, 1);
+    window->columns = columns;
+    window->column_count = below->column_count + made;
+    window->window.exprs = counts;
+    window->window.expr_count = made;
+    *child = window;
     return NULL;
 }
 
@@ -336,13 +398,17 @@ static nl_status replace_window(extraction *x, const nl_logical *plan, const nl_
     if (python_count < plan->window.expr_count)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Window functions written in Python beside others over the same window are not supported: compute them in two steps.");
     const nl_window_spec *spec = plan->window.exprs[0]->window;
-    for (uint32_t i = 0; i < plan->window.expr_count; i++) {
-        const nl_window_spec *own = plan->window.exprs[i]->window;
-        if (own->start_kind != NL_BOUND_UNBOUNDED_PRECEDING || own->stop_kind != NL_BOUND_UNBOUNDED_FOLLOWING)
-            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Window functions written in Python with a frame other than the whole partition are not supported yet.");
-    }
-    *result = grouped(x, plan->children[0], NL_PYTHON_WINDOW, spec->partition_by, spec->partition_count, spec->order_by, spec->order_count, plan->window.exprs,
-                      plan->window.expr_count, plan->columns, plan->column_count);
+    const nl_expr **bounds = NULL;
+    const nl_logical *child = NULL;
+    NL_TRY(count_frames(x, plan, &bounds, &child));
+    nl_logical *node = grouped(x, child, NL_PYTHON_WINDOW, spec->partition_by, spec->partition_count, spec->order_by, spec->order_count, plan->window.exprs,
+                               plan->window.expr_count, bounds);
+    nl_column *columns = NL_NEW_ARRAY(x->arena, nl_column, child->column_count + plan->window.expr_count);
+    nl_copy_items(columns, child->columns, child->column_count * sizeof *columns);
+    nl_copy_items(columns + child->column_count, plan->columns + (plan->column_count - plan->window.expr_count), plan->window.expr_count * sizeof *columns);
+    node->columns = columns;
+    node->column_count = child->column_count + plan->window.expr_count;
+    *result = node->column_count == plan->column_count ? node : nl_logical_keep(x->arena, node, plan->columns, plan->column_count);
     return NULL;
 }
 

@@ -36,6 +36,8 @@ test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIce
 crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
 	@scripts/crosswise.sh build/debug/nilas
 
+connect-doctests: build  ## PySpark's own docstrings against nilas connect: how many of those that pass with Spark
+	@scripts/connect_doctests.sh build/debug/nilas
 connect: build  ## nilas connect by PySpark and on the wire
 	@scripts/connect_test.sh build/debug/nilas
 

@@ -12,6 +12,7 @@ import importlib
 import io
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -63,6 +64,28 @@ def run_one(test, report):
     return is_good
 
 
+def each_module(modules, options):
+    """Every module in a process of its own: some docstrings stop the session."""
+    passed = total = 0
+    for option in ("failures", "record"):
+        if getattr(options, option):
+            open(getattr(options, option), "w").close()
+    for module in modules:
+        command = [sys.executable, os.path.abspath(__file__), options.url, module]
+        for option in ("failures", "record", "against"):
+            if getattr(options, option):
+                command += ["--" + option, os.path.abspath(getattr(options, option))]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        lines = [line.split() for line in done.stdout.splitlines()]
+        print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("all ")), flush=True)
+        for line in lines:
+            if line and line[0] == "all":
+                passed += int(line[1])
+                total += int(line[3])
+    print(f"{'all':13} {passed:4} of {total:4}")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
@@ -71,6 +94,9 @@ def main():
     parser.add_argument("--record")
     parser.add_argument("--against")
     options = parser.parse_args()
+    modules = options.modules or list(MODULES)
+    if len(modules) > 1:
+        return each_module(modules, options)
     wanted = None
     if options.against:
         wanted = set(open(options.against).read().split("\n"))
@@ -80,9 +106,9 @@ def main():
     os.chdir(tempfile.mkdtemp(prefix="nilas-doctests-"))
     from pyspark.sql import SparkSession
 
-    report = open(options.failures, "w") if options.failures else None
+    report = open(options.failures, "a") if options.failures else None
     passed, total, good = 0, 0, []
-    for short in options.modules or MODULES:
+    for short in modules:
         module = importlib.import_module(MODULES[short])
         globs = module.__dict__.copy()
         globs["spark"] = SparkSession.builder.remote(options.url).getOrCreate()
@@ -104,7 +130,7 @@ def main():
             pass
     print(f"{'all':13} {passed:4} of {total:4}")
     if options.record:
-        with open(options.record, "w") as record:
+        with open(options.record, "a") as record:
             record.write("\n".join(good) + "\n")
 
 

@@ -95,7 +95,7 @@ static nl_status append_statistic(text *t, nl_str statistic, const nl_column *co
                     known[i].behind);
         return NULL;
     }
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, NL_STR_FMT " is not a recognised statistic", NL_STR_ARG(statistic));
+    return NL_RAISE(UNRECOGNIZED_STATISTIC, NL_P_STR("stats", nl_arena_f(t->step->arena, "'" NL_STR_FMT "'", NL_STR_ARG(statistic))));
 }
 
 nl_status nl_dataframe_summary(nl_dataframe_step *step, const nl_logical **plan)

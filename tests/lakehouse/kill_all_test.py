@@ -27,7 +27,7 @@ import support
 from s3_crash_test import verify_files
 from support import Lakehouse, check, equal
 
-ROUNDS = int(sys.argv[sys.argv.index("--rounds") + 1]) if "--rounds" in sys.argv else 2
+ROUNDS = int(sys.argv[sys.argv.index("--rounds") + 1]) if "--rounds" in sys.argv else 1
 CONFIG = botocore.config.Config(retries={"max_attempts": 0}, connect_timeout=5, read_timeout=20)
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "a", "type": "long", "required": False}]}
 

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: wheel nessie hive catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench install setup build release check-style crosswise diff clean help mutations
+.PHONY: wheel nessie hive catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench bench-s3 install setup build release check-style crosswise diff clean help mutations
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -109,6 +109,10 @@ docs: build     ## write the parts of docs/ that repeat the source
 
 bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas
+
+bench-s3: release ## TPC-H at scale 1 through s3:// on the own server against files
+	@scripts/tpch.sh build/release/nilas 1 1 > /dev/null
+	@$${XDG_CACHE_HOME:-$$HOME/.cache}/nilas-bench/venv/bin/python bench/object_store.py build/release/nilas
 
 tpch: release   ## TPC-H at scale 1: all answers, also with 256 MiB of memory, and scale 0.1 with 64 MiB
 	@scripts/tpch.sh build/release/nilas 1

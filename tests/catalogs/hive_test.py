@@ -306,27 +306,28 @@ def session_catalog(program, metastore, spark):
     prefix = "spark.sql.catalog.spark_catalog"
     confs = {prefix: "org.apache.iceberg.spark.SparkSessionCatalog", f"{prefix}.type": "hive", f"{prefix}.uri": metastore.uri, f"{prefix}.warehouse": metastore.warehouse}
     nilas = Nilas(program, confs)
-    spark.run("CREATE TABLE default.plain (a int COMMENT 'x', B decimal(10, 2), p string) USING parquet PARTITIONED BY (p) COMMENT 'c' TBLPROPERTIES ('k' = 'v')")
-    spark.run("INSERT INTO default.plain VALUES (1, 1.5, 'x/y'), (2, 2.5, NULL)")
-    spark.run("CREATE TABLE default.texts USING csv OPTIONS (header 'true') AS SELECT 1 AS a, 'z' AS b")
-    spark.run("CREATE TABLE default.of_hive (a int, st struct<b: array<string>>) STORED AS PARQUET")
-    spark.run("INSERT INTO default.of_hive SELECT 1, named_struct('b', array('q'))")
-    spark.run("CREATE TABLE default.lines (a int) STORED AS TEXTFILE")
-    for query in ("SELECT * FROM default.plain", "SELECT a FROM default.plain WHERE p = 'x/y'", "SELECT * FROM default.texts", "SELECT a, st.b[0] FROM default.of_hive",
-                  "SHOW PARTITIONS default.plain", "SHOW TBLPROPERTIES default.plain ('k')", "SHOW COLUMNS IN default.of_hive", "DESCRIBE default.plain a"):
+    spark.run("CREATE DATABASE spark_catalog.shelf")  # default has the place that the template's metastore had
+    spark.run("CREATE TABLE shelf.plain (a int COMMENT 'x', B decimal(10, 2), p string) USING parquet PARTITIONED BY (p) COMMENT 'c' TBLPROPERTIES ('k' = 'v')")
+    spark.run("INSERT INTO shelf.plain VALUES (1, 1.5, 'x/y'), (2, 2.5, NULL)")
+    spark.run("CREATE TABLE shelf.texts USING csv OPTIONS (header 'true') AS SELECT 1 AS a, 'z' AS b")
+    spark.run("CREATE TABLE shelf.of_hive (a int, st struct<b: array<string>>) STORED AS PARQUET")
+    spark.run("INSERT INTO shelf.of_hive SELECT 1, named_struct('b', array('q'))")
+    spark.run("CREATE TABLE shelf.lines (a int) STORED AS TEXTFILE")
+    for query in ("SELECT * FROM shelf.plain", "SELECT a FROM shelf.plain WHERE p = 'x/y'", "SELECT * FROM shelf.texts", "SELECT a, st.b[0] FROM shelf.of_hive",
+                  "SHOW PARTITIONS shelf.plain", "SHOW TBLPROPERTIES shelf.plain ('k')", "SHOW COLUMNS IN shelf.of_hive", "DESCRIBE shelf.plain a"):
         same(query, spark.run(query), nilas=nilas.run(query))
-    described = [[" ".join(row[:2]).strip() for row in engine.run("DESCRIBE EXTENDED default.plain") if row[0].strip() not in ("Created Time", "Owner", "Serde Library", "InputFormat", "OutputFormat")]
+    described = [[" ".join(row[:2]).strip() for row in engine.run("DESCRIBE EXTENDED shelf.plain") if row[0].strip() not in ("Created Time", "Owner", "Serde Library", "InputFormat", "OutputFormat")]
                  for engine in (nilas, spark)]
     same("DESCRIBE EXTENDED", [[" ".join(line.split())] for line in described[1]], nilas=[[" ".join(line.split())] for line in described[0]])
-    same("SHOW TABLES", [[name] for name in ("lines", "of_hive", "plain", "texts")], nilas=nilas.run("SHOW TABLES IN default"))
-    nilas.run("CREATE TABLE default.ice AS SELECT * FROM default.plain;\nINSERT INTO default.ice SELECT 3, 3.5, 'n'")
-    same("an Iceberg table beside them", [["3"]], nilas=nilas.run("SELECT count(*) FROM default.ice"))
-    for statement, words in (("INSERT INTO default.plain VALUES (1, 2, 'x')", "nilas reads such tables"), ("DROP TABLE default.plain", "nilas reads such tables"),
-                             ("MSCK REPAIR TABLE default.plain", "nilas reads such tables"), ("CREATE TABLE default.plain (a int) USING iceberg", "TABLE_OR_VIEW_ALREADY_EXISTS"),
-                             ("SELECT * FROM default.lines", "nilas does not read hive files")):
+    same("SHOW TABLES", [[name] for name in ("lines", "of_hive", "plain", "texts")], nilas=nilas.run("SHOW TABLES IN shelf"))
+    nilas.run("CREATE TABLE shelf.ice AS SELECT * FROM shelf.plain;\nINSERT INTO shelf.ice SELECT 3, 3.5, 'n'")
+    same("an Iceberg table beside them", [["3"]], nilas=nilas.run("SELECT count(*) FROM shelf.ice"))
+    for statement, words in (("INSERT INTO shelf.plain VALUES (1, 2, 'x')", "nilas reads such tables"), ("DROP TABLE shelf.plain", "nilas reads such tables"),
+                             ("MSCK REPAIR TABLE shelf.plain", "nilas reads such tables"), ("CREATE TABLE shelf.plain (a int) USING iceberg", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+                             ("SELECT * FROM shelf.lines", "nilas does not read hive files")):
         message = nilas.fails(statement)
         same(statement, [[True]], nilas=[[words in message or message]])
-    message = Nilas(program, {**confs, "spark.sql.catalogImplementation": "hive"}).fails("CREATE TABLE default.more (a int) USING parquet")
+    message = Nilas(program, {**confs, "spark.sql.catalogImplementation": "hive"}).fails("CREATE TABLE shelf.more (a int) USING parquet")
     same("none are made there", [[True]], nilas=[["cannot be made yet" in message or message]])
 
 

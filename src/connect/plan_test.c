@@ -217,7 +217,8 @@ static void test_a_view_keeps_the_view_of_its_own_name_that_it_reads(void **stat
 static void test_types_come_back_as_they_went(void **state)
 {
     fixture *f = *state;
-    static const char *const types[] = {"a INT NOT NULL, b DECIMAL(10,2), c ARRAY<MAP<STRING, STRUCT<x: DATE>>>",
+    static const char *const types[] = {"a: int, b: string",
+                                        "a INT NOT NULL, b DECIMAL(10,2), c ARRAY<MAP<STRING, STRUCT<x: DATE>>>",
                                         "a TIMESTAMP, b TIMESTAMP_NTZ, c BINARY, d INTERVAL DAY TO SECOND, e INTERVAL YEAR, f CHAR(3), g VARCHAR(5), h BOOLEAN"};
     for (size_t i = 0; i < NL_COUNT(types); i++) {
         const nl_type *type = NULL, *back = NULL;

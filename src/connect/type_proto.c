@@ -181,7 +181,7 @@ static nl_status struct_from_proto(nl_arena *arena, const Spark__Connect__DataTy
 static nl_status parsed_type(nl_arena *arena, nl_str text, const nl_type **type)
 {
     if (text.length && (text.data[0] == '{' || text.data[0] == '"')) return nl_sql_parse_json_type(arena, text, type);
-    return nl_sql_parse_schema(arena, text, type);
+    return nl_connect_parse_ddl(arena, text, type);
 }
 
 static bool is_field_range(int32_t start, int32_t end, int32_t last)
@@ -265,7 +265,7 @@ nl_status nl_connect_parse_ddl(nl_arena *arena, nl_str text, const nl_type **typ
 {
     nl_status status = nl_sql_parse_schema(arena, text, type);
     if (!status) return NULL;
-    nl_status other = nl_sql_parse_schema(arena, nl_arena_f(arena, "struct<" NL_STR_FMT ">", NL_STR_ARG(text)), type);
+    nl_status other = nl_sql_parse_schema(arena, nl_arena_f(arena, "struct<" NL_STR_FMT ">", NL_STR_ARG(nl_str_trim(text))), type);
     nl_error_free(other ? other : status);
     return other ? status : NULL;
 }

@@ -341,7 +341,7 @@ nl_status nl_sql_parse_name(nl_arena *arena, nl_str text, const nl_sql_options *
     return NULL;
 }
 
-/* Columns first, then a type, then fields with colons, as Spark tries them; when all fail, the first error is told. */
+/* Columns first, then a type, as Spark tries them; when both fail, the first error is the one that is told. */
 nl_status nl_sql_parse_schema(nl_arena *arena, nl_str text, const nl_type **type)
 {
     nl_ast_fields fields;
@@ -349,10 +349,6 @@ nl_status nl_sql_parse_schema(nl_arena *arena, nl_str text, const nl_type **type
     if (!first) return nl_ast_fields_to_type(arena, &fields, type);
     nl_ast_type *node;
     nl_status second = nl_sql_parse_type(arena, text, NULL, &node);
-    if (second) {
-        nl_error_free(second);
-        second = nl_sql_parse_type(arena, nl_arena_f(arena, "struct<" NL_STR_FMT ">", NL_STR_ARG(nl_str_trim(text))), NULL, &node);
-    }
     if (second) {
         nl_error_free(second);
         return first;

@@ -41,6 +41,9 @@ connect-doctests: build  ## PySpark's own docstrings against nilas connect: how 
 connect: build  ## nilas connect by PySpark and on the wire
 	@scripts/connect_test.sh build/debug/nilas
 
+connect-plans: build ## plans of PySpark with bytes changed, against nilas connect (make connect-plans SEED=1 SECONDS=60)
+	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/mutated_plans.py $(CURDIR)/build/debug/nilas $(or $(SEED),1) $(or $(SECONDS),60)
+
 lakehouse: build ## nilas up by boto3, PyIceberg and a browser
 	@scripts/lakehouse_test.sh build/debug/nilas
 

@@ -139,7 +139,8 @@ nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_sessi
 void nl_session_free(nl_session *session)
 {
     if (!session) return;
-    if (session->python) session->python->free(session->python);
+    nl_session_attachment *python = nl_session_python(session);
+    if (python) python->free(python);
     while (session->view_count > 0)
         nl_session_drop_view(session, session->views[0].view.name, session->views[0].view.is_global);
     while (session->variable_count > 0)
@@ -168,10 +169,10 @@ nl_session_attachment *nl_session_python(const nl_session *session)
     return session->python;
 }
 
-void nl_session_set_python(nl_session *session, nl_session_attachment *attachment)
+nl_session_attachment *nl_session_set_python(nl_session *session, nl_session_attachment *attachment)
 {
-    NL_ASSERT(!session->python);
-    session->python = attachment;
+    nl_session_attachment *first = NULL;
+    return atomic_compare_exchange_strong(&session->python, &first, attachment) ? attachment : first;
 }
 
 bool nl_session_has_catalog(const nl_session *session, nl_str name)

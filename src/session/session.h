@@ -141,7 +141,8 @@ struct nl_session_attachment {
     void (*free)(nl_session_attachment *self);
 };
 nl_session_attachment *nl_session_python(const nl_session *session); /* NULL: none yet */
-void nl_session_set_python(nl_session *session, nl_session_attachment *attachment); /* taken; once */
+/* Taken unless another thread was first: the one in force is returned. Statements of one session may run side by side. */
+nl_session_attachment *nl_session_set_python(nl_session *session, nl_session_attachment *attachment);
 
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);

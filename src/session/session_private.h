@@ -61,7 +61,7 @@ struct nl_session {
     uint32_t view_count;
     nl_variable_entry *variables;
     uint32_t variable_count;
-    nl_session_attachment *python;
+    _Atomic(nl_session_attachment *) python; /* set once */
     nl_function_entry *functions;
     uint32_t function_count;
     nl_plain_entry *plain_tables;

@@ -110,8 +110,9 @@ nl_status nl_python_pool_of(nl_session *session, nl_python_pool **pool)
     made->session = session;
     made->process_max = NL_MAX(PROCESSES_MIN, PROCESSES_PER_CORE * nl_pool_thread_count(nl_session_pool(session)));
     nl_mutex_init(&made->mutex);
-    nl_session_set_python(session, &made->base);
-    *pool = made;
+    attachment = nl_session_set_python(session, &made->base);
+    if (attachment != &made->base) free_pool(&made->base);
+    *pool = NL_CONTAINER(attachment, nl_python_pool, base);
     return NULL;
 }
 

@@ -22,13 +22,14 @@ build: setup
 	@cmake --preset debug > /dev/null
 	@ninja -C build/debug -j$(JOBS)
 
-test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, TPC-H
+test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
 	@scripts/lakehouse_test.sh build/debug/nilas
 	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing hive
+	@scripts/connect_test.sh build/debug/nilas
 	@scripts/tpch.sh build/debug/nilas 0.01
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas

@@ -253,7 +253,7 @@ static nl_status read_length(nl_wire_source *source, size_t limit, size_t *lengt
 
 static nl_status read_text(nl_wire_source *source, nl_arena *arena, size_t limit, nl_str *text)
 {
-    size_t length;
+    size_t length = 0;
     void *bytes;
     NL_TRY(read_length(source, limit, &length));
     NL_TRY(nl_arena_alloc_sized(arena, length + 1, &bytes));
@@ -300,7 +300,7 @@ static nl_status read_items(nl_wire_source *source, nl_arena *arena, unsigned de
 {
     const bool is_map = value->type == NL_WIRE_MAP;
     int64_t type;
-    size_t count;
+    size_t count = 0;
     if (is_map) {
         NL_TRY(read_number(source, 1, &type));
         value->key_type = (uint8_t)type;

@@ -22,7 +22,7 @@ build: setup
 	@cmake --preset debug > /dev/null
 	@ninja -C build/debug -j$(JOBS)
 
-test: build     ## unit tests, SQL files, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
+test: build release ## unit tests, SQL files, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
 	@scripts/demo_test.sh build/debug/nilas

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "exec/python/program.h"
 #include "iceberg/snapshot.h"
 #include "storage/io_error.h"
 
@@ -37,18 +37,6 @@ static bool is_program(nl_str path)
     return path.length > 0 && access(path.data, X_OK) == 0;
 }
 
-/* "python3.11" as a shell would find it; a path stays as it is. Empty: not there. */
-static nl_str on_path(nl_arena *arena, nl_str name)
-{
-    if (nl_str_find_char(name, '/', 0) != NL_NOT_FOUND) return is_program(name) ? name : (nl_str){0};
-    nl_str rest = nl_str_from(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin"), folder;
-    while (nl_str_next_part(&rest, ':', &folder)) {
-        const nl_str path = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(folder.length ? folder : NL_STR(".")), NL_STR_ARG(name));
-        if (is_program(path)) return path;
-    }
-    return (nl_str){0};
-}
-
 static nl_str conf_value(const nl_list *confs, const char *key)
 {
     nl_str value = {0};
@@ -57,14 +45,6 @@ static nl_str conf_value(const nl_list *confs, const char *key)
         if (nl_str_is(conf->key, key)) value = conf->value;
     }
     return value;
-}
-
-static nl_str environment_python(nl_arena *arena, const char *variable)
-{
-    const char *folder = getenv(variable);
-    if (!folder || !*folder) return (nl_str){0};
-    const nl_str path = nl_arena_f(arena, "%s/bin/python", folder);
-    return is_program(path) ? path : (nl_str){0};
 }
 
 static bool file_contains(const char *path, const char *word)
@@ -80,7 +60,7 @@ static bool file_contains(const char *path, const char *word)
 /* What poetry says of the project in `folder`; it keeps its environments elsewhere. */
 static nl_str poetry_python(nl_arena *arena, const char *folder)
 {
-    const nl_str poetry = on_path(arena, NL_STR("poetry"));
+    const nl_str poetry = nl_python_on_path(arena, NL_STR("poetry"));
     int ends[2];
     if (!poetry.length || pipe2(ends, O_CLOEXEC) != 0) return (nl_str){0};
     char *command_line[] = {NL_UNCONST(poetry.data), NL_UNCONST("-C"), NL_UNCONST(folder), NL_UNCONST("env"), NL_UNCONST("info"), NL_UNCONST("--executable"), NULL};
@@ -119,7 +99,7 @@ static nl_str project_python(nl_arena *arena, const char *start)
 /* One that the user named must be there; nothing else takes its place. */
 static nl_status named_python(nl_arena *arena, const char *where, nl_str name, nl_str *interpreter)
 {
-    *interpreter = on_path(arena, name);
+    *interpreter = nl_python_on_path(arena, name);
     if (interpreter->length) return NULL;
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "%s names the Python " NL_STR_FMT ", which is not there or cannot be run", where, NL_STR_ARG(name));
 }
@@ -136,37 +116,16 @@ nl_status nl_python_find(nl_arena *arena, const nl_list *confs, nl_str program, 
         if (getenv(variables[i]) && *getenv(variables[i])) return named_python(arena, variables[i], nl_str_from(getenv(variables[i])), interpreter);
     const size_t slash = nl_str_find_last_char(program, '/');
     const nl_str folder = slash == NL_NOT_FOUND ? NL_STR(".") : nl_arena_str(arena, nl_str_slice(program, 0, slash + 1));
-    *interpreter = environment_python(arena, "VIRTUAL_ENV");
-    if (!interpreter->length) *interpreter = environment_python(arena, "CONDA_PREFIX");
+    *interpreter = nl_python_of_environment(arena);
     if (!interpreter->length) *interpreter = project_python(arena, folder.data);
     if (!interpreter->length) *interpreter = project_python(arena, ".");
-    if (!interpreter->length) *interpreter = on_path(arena, NL_STR("python3"));
-    if (!interpreter->length) *interpreter = on_path(arena, NL_STR("python"));
+    if (!interpreter->length) *interpreter = nl_python_on_path(arena, NL_STR("python3"));
+    if (!interpreter->length) *interpreter = nl_python_on_path(arena, NL_STR("python"));
     if (interpreter->length) return NULL;
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "there is no Python: neither $PYSPARK_PYTHON nor an activated environment, a .venv beside the program or python3 on $PATH");
 }
 
 /* ---- running */
-
-/* The driver's text as an open file without a name; the number goes into the command line. */
-static nl_status open_driver(int *file)
-{
-    const size_t length = (size_t)(nl_python_driver_end - nl_python_driver_begin);
-    *file = memfd_create("nilas-driver", 0);
-    if (*file < 0) return nl_raise_errno(errno, "Making", NL_STR("a file in memory"));
-    size_t done = 0;
-    while (done < length) {
-        const ssize_t written = write(*file, nl_python_driver_begin + done, length - done);
-        if (written < 0 && errno != EINTR) {
-            nl_status status = nl_raise_errno(errno, "Writing", NL_STR("a file in memory"));
-            close(*file);
-            return status;
-        }
-        if (written > 0) done += (size_t)written;
-    }
-    lseek(*file, 0, SEEK_SET);
-    return NULL;
-}
 
 static char *variable(nl_arena *arena, const char *name, nl_str value)
 {
@@ -245,8 +204,9 @@ static void pass_on(int signal_number)
 }
 
 /* In the child, between fork and exec: nothing but system calls. */
-static _Noreturn void become(const char *path, char **command_line, char **environment, pid_t parent)
+static _Noreturn void become(const char *path, char **command_line, char **environment, int driver, pid_t parent)
 {
+    fcntl(driver, F_SETFD, 0); /* the one file that goes along */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -263,7 +223,7 @@ static _Noreturn void become(const char *path, char **command_line, char **envir
 nl_status nl_python_run_program(nl_arena *arena, const nl_python_run *run, int *exit_status)
 {
     int driver = -1;
-    NL_TRY(open_driver(&driver));
+    NL_TRY(nl_python_source_file(nl_python_driver_begin, nl_python_driver_end, &driver));
     char **command_line = command_line_of(arena, run, driver), **environment = environment_of(arena, run);
     struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, ignoring = {.sa_handler = SIG_IGN};
     sigaction(SIGTERM, &passing, NULL);
@@ -271,7 +231,7 @@ nl_status nl_python_run_program(nl_arena *arena, const nl_python_run *run, int *
     sigaction(SIGINT, &ignoring, NULL); /* Ctrl-C goes to the whole group of the terminal: the program decides */
     sigaction(SIGQUIT, &ignoring, NULL);
     const pid_t parent = getpid(), child = fork();
-    if (child == 0) become(run->interpreter.data, command_line, environment, parent);
+    if (child == 0) become(run->interpreter.data, command_line, environment, driver, parent);
     nl_status status = child < 0 ? nl_raise_errno(errno, "Starting", run->interpreter) : NULL;
     running_child = child;
     close(driver);

@@ -1,5 +1,6 @@
 /* exec/python/program.c - which Python, and starting it with python/nilas/worker.py. */
 #include "exec/python/worker.h"
+#include "exec/python/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +35,7 @@ static bool is_program(nl_str path)
     return path.length > 0 && access(path.data, X_OK) == 0;
 }
 
-/* As a shell would find it; a path stays as it is. Empty: not there. */
-static nl_str on_path(nl_arena *arena, nl_str name)
+nl_str nl_python_on_path(nl_arena *arena, nl_str name)
 {
     if (nl_str_find_char(name, '/', 0) != NL_NOT_FOUND) return is_program(name) ? name : (nl_str){0};
     nl_str rest = nl_str_from(getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin"), folder;
@@ -46,9 +46,21 @@ static nl_str on_path(nl_arena *arena, nl_str name)
     return (nl_str){0};
 }
 
+nl_str nl_python_of_environment(nl_arena *arena)
+{
+    static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    for (size_t i = 0; i < NL_COUNT(environments); i++) {
+        const char *folder = getenv(environments[i]);
+        if (!folder || !*folder) continue;
+        const nl_str path = nl_arena_f(arena, "%s/bin/python", folder);
+        if (is_program(path)) return path;
+    }
+    return (nl_str){0};
+}
+
 static nl_status named(nl_arena *arena, const char *where, nl_str name, nl_str *interpreter)
 {
-    *interpreter = on_path(arena, nl_arena_str(arena, name));
+    *interpreter = nl_python_on_path(arena, nl_arena_str(arena, name));
     if (interpreter->length) return NULL;
     return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "%s names the Python " NL_STR_FMT ", which is not there or cannot be run", where, NL_STR_ARG(name));
 }
@@ -59,15 +71,9 @@ nl_status nl_python_interpreter(const nl_session *session, nl_arena *arena, nl_s
     if (conf.length) return named(arena, "spark.pyspark.python", conf, interpreter);
     const char *variable = getenv("PYSPARK_PYTHON");
     if (variable && *variable) return named(arena, "PYSPARK_PYTHON", nl_str_from(variable), interpreter);
-    static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
-    for (size_t i = 0; i < NL_COUNT(environments); i++) {
-        const char *folder = getenv(environments[i]);
-        if (!folder || !*folder) continue;
-        *interpreter = nl_arena_f(arena, "%s/bin/python", folder);
-        if (is_program(*interpreter)) return NULL;
-    }
-    *interpreter = on_path(arena, NL_STR("python3"));
-    if (!interpreter->length) *interpreter = on_path(arena, NL_STR("python"));
+    *interpreter = nl_python_of_environment(arena);
+    if (!interpreter->length) *interpreter = nl_python_on_path(arena, NL_STR("python3"));
+    if (!interpreter->length) *interpreter = nl_python_on_path(arena, NL_STR("python"));
     if (interpreter->length) return NULL;
     return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "functions in Python need a Python: set spark.pyspark.python or PYSPARK_PYTHON, or put python3 on PATH");
 }
@@ -81,15 +87,21 @@ static nl_status moved_up(int *file)
     return NULL;
 }
 
-static nl_status write_program(int file)
+nl_status nl_python_source_file(const char *text, const char *end, int *file)
 {
-    const char *at = nl_python_worker_begin;
-    while (at < nl_python_worker_end) {
-        const ssize_t written = write(file, at, (size_t)(nl_python_worker_end - at));
-        if (written < 0 && errno != EINTR) return nl_raise_errno(errno, "Writing", NL_STR("a file in memory"));
-        if (written > 0) at += written;
+    *file = memfd_create("nilas-python", MFD_CLOEXEC);
+    if (*file < 0) return nl_raise_errno(errno, "Making", NL_STR("a file in memory"));
+    while (text < end) {
+        const ssize_t written = write(*file, text, (size_t)(end - text));
+        if (written < 0 && errno != EINTR) {
+            nl_status status = nl_raise_errno(errno, "Writing", NL_STR("a file in memory"));
+            close(*file);
+            *file = -1;
+            return status;
+        }
+        if (written > 0) text += written;
     }
-    lseek(file, 0, SEEK_SET);
+    lseek(*file, 0, SEEK_SET);
     return NULL;
 }
 
@@ -124,10 +136,7 @@ nl_status nl_python_start(nl_str interpreter, pid_t *process, int *socket_file)
     int ends[2] = {-1, -1}, program_file = -1;
     nl_status status = NULL;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nl_raise_errno(errno, "Making", NL_STR("a socket for a Python worker"));
-    program_file = memfd_create("nilas-worker", MFD_CLOEXEC);
-    if (program_file < 0) status = nl_raise_errno(errno, "Making", NL_STR("a file in memory"));
-    NL_GO(status);
-    NL_GO(write_program(program_file));
+    NL_GO(nl_python_source_file(nl_python_worker_begin, nl_python_worker_end, &program_file));
     NL_GO(moved_up(&program_file));
     NL_GO(moved_up(&ends[1]));
     fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK);

@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
+#include "catalog/hive_type.h"
 #include "catalog/catalog.h"
 #include "catalog/glue/input.h"
 #include "iceberg/operation.h"
@@ -511,7 +512,7 @@ static void test_types_as_java_writes_them(void **state)
     for (size_t i = 0; i < NL_COUNT(rows); i++) {
         nl_builder text;
         nl_builder_init(&text, 1000);
-        nl_glue_append_type(rows[i].type, &text);
+        nl_append_hive_type(rows[i].type, &text);
         assert_text(nl_builder_str(&text), rows[i].text);
         nl_builder_fini(&text);
     }

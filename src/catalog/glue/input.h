@@ -13,5 +13,3 @@
 void nl_glue_write_table(nl_json_writer *writer, const nl_table_metadata *metadata, const json_t *existing);
 /* A DatabaseInput: "location" and "comment" become LocationUri and Description. */
 void nl_glue_write_database(nl_json_writer *writer, nl_str name, const nl_property *properties, uint32_t property_count);
-/* "struct<a:int,b:array<string>>". */
-void nl_glue_append_type(const nl_ice_type *type, nl_builder *out);

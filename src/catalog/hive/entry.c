@@ -4,6 +4,7 @@
 #include "base/calendar.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "catalog/hive_type.h"
 
 #define TYPE_BYTES_MAX  (1u << 20)
 #define TEXT_BYTES_MAX  (16u << 20)
@@ -32,74 +33,55 @@ bool nl_hive_locks(const nl_hive_options *options, const nl_table_metadata *tabl
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-static const char *type_word(nl_ice_type_id id)
+static bool is_known_to_hive(nl_ice_type_id id)
 {
     switch (id) {
-    case NL_ICE_BOOLEAN:
-        return "boolean";
-    case NL_ICE_INT:
-        return "int";
-    case NL_ICE_LONG:
-        return "bigint";
-    case NL_ICE_FLOAT:
-        return "float";
-    case NL_ICE_DOUBLE:
-        return "double";
-    case NL_ICE_DATE:
-        return "date";
-    case NL_ICE_TIME:
-    case NL_ICE_STRING:
-    case NL_ICE_UUID:
-        return "string";
-    case NL_ICE_TIMESTAMP:
-    case NL_ICE_TIMESTAMPTZ: /* "timestamp with local time zone" since Hive 3; Spark has Hive 2.3 in it and writes this */
-        return "timestamp";
-    case NL_ICE_FIXED:
-    case NL_ICE_BINARY:
-        return "binary";
-    case NL_ICE_STRUCT:
-        return "struct<";
-    case NL_ICE_LIST:
-        return "array<";
-    case NL_ICE_MAP:
-        return "map<";
-    case NL_ICE_DECIMAL: /* with its parameters */
     case NL_ICE_TIMESTAMP_NS:
     case NL_ICE_TIMESTAMPTZ_NS:
     case NL_ICE_UNKNOWN:
     case NL_ICE_VARIANT:
     case NL_ICE_GEOMETRY:
     case NL_ICE_GEOGRAPHY:
+        return false;
+    case NL_ICE_BOOLEAN:
+    case NL_ICE_INT:
+    case NL_ICE_LONG:
+    case NL_ICE_FLOAT:
+    case NL_ICE_DOUBLE:
+    case NL_ICE_DECIMAL:
+    case NL_ICE_DATE:
+    case NL_ICE_TIME:
+    case NL_ICE_STRING:
+    case NL_ICE_UUID:
+    case NL_ICE_TIMESTAMP:
+    case NL_ICE_TIMESTAMPTZ: /* "timestamp with local time zone" since Hive 3; Spark has Hive 2.3 in it and writes timestamp */
+    case NL_ICE_FIXED:
+    case NL_ICE_BINARY:
+    case NL_ICE_STRUCT:
+    case NL_ICE_LIST:
+    case NL_ICE_MAP:
         break;
     }
-    return NULL;
+    return true;
 }
 
-nl_status nl_hive_append_type(const nl_ice_type *type, nl_builder *out)
+static nl_status check_type(const nl_ice_type *type)
 {
-    const char *word = type_word(type->id);
-    if (type->id == NL_ICE_DECIMAL) {
-        nl_append_f(out, "decimal(%u,%u)", type->precision, type->scale);
-        return NULL;
-    }
-    if (!word) {
+    if (!is_known_to_hive(type->id)) {
         nl_arena *arena = nl_arena_new(NULL);
         const nl_str name = nl_ice_type_name(arena, type);
         nl_status status = NL_RAISE_TEXT(NILAS_UNSUPPORTED, NL_STR_FMT " is not supported: the Hive metastore has no such type", NL_STR_ARG(name));
         nl_arena_free(arena);
         return status;
     }
-    nl_append_c(out, word);
-    if (!nl_ice_type_is_nested(type)) return NULL;
-    for (uint32_t i = 0; i < type->field_count; i++) { /* schemas nest at most as deep as the parser let them */
-        if (i > 0) nl_append_char(out, ',');
-        if (type->id == NL_ICE_STRUCT) {
-            nl_append(out, type->fields[i].name);
-            nl_append_char(out, ':');
-        }
-        NL_TRY(nl_hive_append_type(type->fields[i].type, out));
-    }
-    nl_append_char(out, '>');
+    for (uint32_t i = 0; nl_ice_type_is_nested(type) && i < type->field_count; i++) NL_TRY(check_type(type->fields[i].type));
+    return NULL;
+}
+
+nl_status nl_hive_append_type(const nl_ice_type *type, nl_builder *out)
+{
+    NL_TRY(check_type(type));
+    nl_append_hive_type(type, out);
     return NULL;
 }
 

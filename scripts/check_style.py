@@ -19,7 +19,7 @@ SOURCES = os.path.join(ROOT, "src")
 
 # A folder includes only itself and what stands before it. lakehouse, connect and shell stand beside or above api.
 LAYERS = ["base", "column", "storage", "format", "iceberg", "catalog", "function", "sql", "session", "plan", "exec",
-          "command", "api", "connect", "lakehouse", "shell"]
+          "command", "stream", "api", "connect", "lakehouse", "shell"]
 
 # Exceptions to the order, each with its reason.
 ALLOWED = {}

@@ -1,0 +1,80 @@
+/* stream/state.h - between a micro-batch and the operators that remember something: the interface of state_*.c.
+ *
+ * A batch's plan is walked from its leaves. Where an operator over streams needs what came before (AGGREGATE, DISTINCT,
+ * deduplication, a JOIN of two streams) its children have become plans over the batch's rows; the operator runs what it needs
+ * (nl_state_run), gives its store the new version, and answers a plan over what this batch gives out. That plan is all that
+ * the operators above see.
+ *
+ * A store holds named parts, each a set of rows. Version N is what batch N begins with; a batch makes version N+1, which is on
+ * disk before the sink is fed. A batch that is repeated begins with N again.
+ *
+ * On disk: state/<operator>/<part>/<version>.snapshot or .delta: "NLST", format version, kind, count of key columns, CRC-32 and
+ * length of the content, then one Arrow stream. A delta's rows are the part's columns and `_removed`: true takes the key away.
+ */
+#pragma once
+
+#include "exec/exec.h"
+#include "plan/plan.h"
+#include "stream/checkpoint.h"
+#include "stream/rows.h"
+
+typedef enum nl_output_mode { NL_OUTPUT_APPEND, NL_OUTPUT_UPDATE, NL_OUTPUT_COMPLETE } nl_output_mode;
+
+typedef struct nl_state_store nl_state_store; /* of one operator */
+
+/* What the operators of one batch share. */
+typedef struct nl_state_batch {
+    nl_plan_context *planning;
+    nl_query *query;
+    const nl_stream_checkpoint *checkpoint;
+    nl_memory *memory;       /* of the query: state stays beyond the batch */
+    nl_output_mode mode;
+    int64_t version;         /* the batch's number: state begins with this version */
+    bool has_watermark;
+    int64_t late_micros;     /* rows with an event time up to this come too late       */
+    int64_t evict_micros;    /* state with an event time up to this will not change any more */
+    nl_state_store **stores; /* by the operator's number, in the order of the walk; kept by the query */
+    uint32_t store_count;
+    uint32_t next_operator;
+    struct nl_list *counts;  /* nl_state_counts *, in the arena of `planning`, for progress */
+} nl_state_batch;
+
+typedef struct nl_state_counts { /* of one operator in one batch: progress.stateOperators */
+    const char *name;        /* "stateStoreSave", "dedupe", "symmetricHashJoin" */
+    int64_t total, updated, removed, late;
+    uint64_t memory_bytes;
+} nl_state_counts;
+
+/* The event time's column in the plan: the one with a watermark (or a window of it); id 0: there is none. */
+typedef struct nl_event_time {
+    nl_column_id column;
+    bool is_window;          /* a struct: its `end` counts */
+    int64_t delay_ms;
+} nl_event_time;
+nl_event_time nl_event_time_of(const nl_logical *plan);
+bool nl_column_event_time(const nl_logical *plan, const nl_column *column, nl_event_time *event);
+/* "event time <= micros", of a window its end. */
+NL_MUST_USE nl_status nl_event_time_is_past(nl_state_batch *batch, const nl_logical *plan, const nl_event_time *event, int64_t micros, const nl_expr **condition);
+
+/* The operator `node`, whose children are done; *result: what it gives out in this batch. */
+NL_MUST_USE nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
+NL_MUST_USE nl_status nl_state_deduplicate(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
+NL_MUST_USE nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
+
+/* ---- stores (state_store.c) ---- */
+
+/* The operator's store, at version batch->version: read from the checkpoint when it is not in memory. */
+NL_MUST_USE nl_status nl_state_open(nl_state_batch *batch, const char *name, nl_state_store **store);
+/* A part's rows; created empty with that row type. The first key_count columns tell rows apart. Borrowed.
+ * Fails: NILAS_STREAM_STATE when what is on disk has another row type (the query was changed). */
+NL_MUST_USE nl_status nl_state_part(nl_state_batch *batch, nl_state_store *store, const char *part, const nl_type *row_type, uint32_t key_count, nl_stream_rows **rows);
+/* The next version of the part: all its rows (taken), and what changed: `changed` rows of the part's columns, `removed` rows
+ * whose key columns count. NULL: nothing; changed NULL and removed NULL: no file is needed. Written before it returns. */
+NL_MUST_USE nl_status nl_state_put(nl_state_batch *batch, nl_state_store *store, const char *part, nl_stream_rows *rows, nl_stream_rows *changed, nl_stream_rows *removed);
+void nl_state_store_free(nl_state_store *store); /* NULL is fine */
+
+/* Runs a plan (analyzed, not optimized) into new rows. */
+NL_MUST_USE nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_stream_rows **rows);
+/* A scan of rows with columns like those given (ids, names, qualifiers), by position. */
+const nl_logical *nl_state_scan(nl_state_batch *batch, nl_stream_rows *rows, const nl_column *columns, uint32_t column_count);
+void nl_state_count(nl_state_batch *batch, const nl_state_counts *counts);

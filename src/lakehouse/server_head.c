@@ -42,7 +42,7 @@ static bool is_target(const nl_head *head, const nl_request *request)
     return head->authority.data || (head->target.length && head->target.data[0] == '/') || nl_str_is(request->method, "CONNECT");
 }
 
-static bool are_headers_clean(const nl_request *request)
+static bool are_headers_clean(const nl_head *head, const nl_request *request)
 {
     uint32_t host_count = 0;
     for (uint32_t i = 0; i < request->header_count; i++) {
@@ -54,7 +54,7 @@ static bool are_headers_clean(const nl_request *request)
             if ((c < ' ' && c != '\t') || c == 0x7f) return false;
         }
     }
-    return host_count <= 1;
+    return host_count == 1 || (host_count == 0 && nl_str_is(head->version, "HTTP/1.0"));
 }
 
 /* The end of a line: CR LF or LF alone, each a NUL by now. */
@@ -125,8 +125,8 @@ int32_t nl_head_check(const nl_head *head, nl_request *request, const char **tex
     if (head->bytes > NL_SERVER_HEAD_BYTES_MAX || request->header_count > NL_SERVER_HEADERS_MAX) return 431;
     *text = "The request line is not as HTTP wants it.\n";
     if (!is_token(request->method) || !is_target(head, request)) return 400;
-    *text = "A header's name or value has bytes that do not belong there, or there are several Host headers.\n";
-    return are_headers_clean(request) && is_as_shown(head, request) ? 0 : 400;
+    *text = "A header's name or value has bytes that do not belong there, or there is not one Host header.\n";
+    return are_headers_clean(head, request) && is_as_shown(head, request) ? 0 : 400;
 }
 
 /* Browsers name the page that a request comes from. Pages of other origins have no business here, and a simple POST of

@@ -80,6 +80,7 @@ static nl_status open_folder(int below, const char *name, nl_str root, int *fold
 {
     if (mkdirat(below, name, 0700) != 0 && errno != EEXIST) return nl_raise_errno(errno, "Making a folder in", root);
     *folder = openat(below, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (*folder < 0 && errno == ENOTDIR) return nl_raise_io("Opening a folder in", root, "%s is a file or a symbolic link", name);
     return *folder < 0 ? nl_raise_errno(errno, "Opening a folder in", root) : NULL;
 }
 

@@ -84,8 +84,12 @@ static void below(const nl_state *state, const char *name, char path[NL_PATH_BYT
 
 static nl_status make_folder(const char *path, mode_t mode)
 {
-    if (mkdir(path, mode) == 0 || errno == EEXIST) return NULL;
-    return nl_raise_errno(errno, "Making the folder", nl_str_from(path));
+    if (mkdir(path, mode) == 0) return NULL;
+    const int error = errno;
+    struct stat file;
+    if (error == EEXIST && stat(path, &file) == 0 && S_ISDIR(file.st_mode)) return NULL;
+    if (error == EEXIST || error == ENOTDIR) return nl_raise_io("Making the folder", nl_str_from(path), "there is a file of this name");
+    return nl_raise_errno(error, "Making the folder", nl_str_from(path));
 }
 
 /* The folder and those above it; only the last one is private. */
@@ -283,6 +287,20 @@ static nl_status commit(nl_state *state)
     return nl_note_if(status, NL_HERE, "committing to %s/lakehouse.db", state->folder);
 }
 
+/* Somebody has removed the folder under the server: what is written now would be gone with the process. The lock's name is the
+ * one that nothing else removes. */
+bool nl_state_is_gone(const nl_state *state)
+{
+    struct stat file;
+    return fstat(state->lock, &file) == 0 && file.st_nlink == 0;
+}
+
+static nl_status check_folder(const nl_state *state)
+{
+    if (!nl_state_is_gone(state)) return NULL;
+    return nl_raise_io("Writing", nl_str_from(state->folder), "the data folder was removed; start nilas up again");
+}
+
 /* While the reserve is away its room is kept for deletions: who fills the disk again must not make them impossible. */
 static nl_status check_room(nl_state *state, const write_request *request)
 {
@@ -294,6 +312,7 @@ static nl_status check_room(nl_state *state, const write_request *request)
 
 static nl_status try_alone(nl_state *state, write_request *request)
 {
+    NL_TRY(check_folder(state));
     NL_TRY(check_room(state, request));
     NL_TRY(nl_sqlite_run(state->writer, "BEGIN IMMEDIATE"));
     nl_status status = request->work(request->argument, state->writer);
@@ -334,6 +353,7 @@ static nl_status run_in_savepoint(nl_state *state, write_request *request, bool 
 static nl_status run_together(nl_state *state, write_request *batch)
 {
     bool is_lost = false;
+    NL_TRY(check_folder(state));
     NL_TRY(nl_sqlite_run(state->writer, "BEGIN IMMEDIATE"));
     for (write_request *request = batch; request && !is_lost; request = request->next) request->status = run_in_savepoint(state, request, &is_lost);
     if (!is_lost) return commit(state);

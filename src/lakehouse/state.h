@@ -20,6 +20,7 @@ void nl_state_close(nl_state *state);
 /* The process that serves a folder; 0: none does. */
 int64_t nl_state_server(nl_str folder);
 nl_str nl_state_folder(const nl_state *state);
+bool nl_state_is_gone(const nl_state *state); /* the folder was removed since: every write fails */
 
 /* Tables of a part ("s3", "tables"): versions[i] is the SQL that leads from version i to i+1; run once, recorded. */
 NL_MUST_USE nl_status nl_state_migrate(nl_state *state, const char *part, const char *const *versions, uint32_t version_count);

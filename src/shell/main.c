@@ -206,6 +206,7 @@ int main(int argc, char **argv)
 {
     keep_freed_pages();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is met by an error, as a full disk is */
     const char *command = argc > 1 ? argv[1] : "help";
     nl_nearest nearest = {.word = nl_str_from(command)};
     for (size_t i = 0; i < NL_COUNT(commands); i++) {

@@ -215,6 +215,7 @@ static _Noreturn void become(const char *path, char **command_line, char **envir
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* a killed nilas leaves no program without its engine */
     if (getppid() == parent) execve(path, command_line, environment);
     _exit(127);

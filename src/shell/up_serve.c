@@ -136,16 +136,21 @@ static nl_status start(lakehouse *self, const nl_up_options *options, nl_arena *
     return NULL;
 }
 
-/* A second signal ends the process at once. */
-static void wait_for_signal(void)
+/* A second signal ends the process at once. A data folder that was removed ends it too: without it the process would hold
+ * its ports, and `nilas down` would not find it any more. */
+static void wait_for_the_end(const nl_state *state)
 {
     sigset_t set;
-    int which = 0;
+    const struct timespec second = {.tv_sec = 1};
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
-    sigwait(&set, &which);
+    while (sigtimedwait(&set, NULL, &second) < 0)
+        if (nl_state_is_gone(state)) {
+            nl_log(NL_LOG_ERROR, "The data folder " NL_STR_FMT " was removed", NL_STR_ARG(nl_state_folder(state)));
+            break;
+        }
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -173,7 +178,7 @@ int nl_up_serve(const nl_up_options *options, void (*report)(void *argument, con
     facts.ready_micros = monotonic_micros() - begun;
     report(argument, &facts);
     const int exit_status = facts.error ? EXIT_FAILURE : EXIT_SUCCESS;
-    if (!facts.error) wait_for_signal();
+    if (!facts.error) wait_for_the_end(self.state);
     nl_error_free(facts.error);
     close_lakehouse(&self);
     nl_arena_free(arena);

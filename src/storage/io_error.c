@@ -8,13 +8,14 @@
 
 static bool may_pass(int error)
 {
-    return error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE || error == ENOMEM ||
+    return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EMFILE || error == ENFILE || error == ENOMEM ||
            error == EAGAIN || error == EINTR || error == ETIMEDOUT || error == ECONNRESET;
 }
 
 nl_status nl_raise_errno(int error, const char *operation, nl_str path)
 {
     if (error == ENOENT || error == ENOTDIR) return NL_RAISE(PATH_NOT_FOUND, NL_P_STR("path", path));
+    if (error == ELOOP) return nl_raise_io(operation, path, "it is a symbolic link, which is not followed here");
     if (error == EEXIST) return NL_RAISE(NILAS_ALREADY_EXISTS, NL_P_STR("path", path));
     char words[128];
     const char *problem = strerror_r(error, words, sizeof words); /* GNU's form: never fails */

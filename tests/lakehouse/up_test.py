@@ -7,6 +7,8 @@ Needs boto3.
 """
 import os
 import re
+import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -124,6 +126,64 @@ def test_detach_status_logs_down():
     equal(done.returncode, 0)
     equal(lake.command("status").returncode, 3)
     equal(lake.command("down").returncode, 0)
+
+
+def test_a_folder_that_was_removed_ends_it():
+    """Deleting the folder without `nilas down` before is common: what is written from then on must not be acknowledged."""
+    import botocore.exceptions
+    from botocore.config import Config
+    lake = Lakehouse().start()
+    s3 = lake.client("s3", config=Config(retries={"max_attempts": 0}))
+    s3.create_bucket(Bucket="before")
+    shutil.rmtree(lake.folder + "/data")
+    try:
+        s3.create_bucket(Bucket="after")
+        check(False, "a bucket was made in a folder that is not there")
+    except botocore.exceptions.ClientError as problem:
+        equal(problem.response["ResponseMetadata"]["HTTPStatusCode"], 500)
+    except botocore.exceptions.EndpointConnectionError:
+        pass  # it has ended already
+    equal(lake.process.wait(10), 0)
+    check("was removed" in lake.stderr(), lake.stderr())
+    check(not os.path.exists(lake.folder + "/data"), "nothing of it comes back")
+    lake.start()
+    check("before" not in [entry["Name"] for entry in lake.client("s3").list_buckets()["Buckets"]], "the folder is a new one")
+    lake.stop()
+
+
+def test_a_limit_of_file_sizes_is_a_full_disk():
+    from botocore.config import Config
+    import botocore.exceptions
+    lake = Lakehouse()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, limits[1]))
+    try:
+        lake.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    s3 = lake.client("s3", config=Config(retries={"max_attempts": 0}))
+    s3.create_bucket(Bucket="small")
+    s3.put_object(Bucket="small", Key="fits", Body=b"x" * (1 << 20))
+    try:
+        s3.put_object(Bucket="small", Key="large", Body=b"x" * (3 << 20))
+        check(False, "3 MiB were written")
+    except botocore.exceptions.ClientError as problem:
+        equal(problem.response["Error"]["Code"], "SlowDown")
+    equal([entry["Key"] for entry in s3.list_objects_v2(Bucket="small")["Contents"]], ["fits"])
+    equal(lake.stop(), 0)
+
+
+def test_a_data_folder_that_is_none_is_named():
+    for make, words in ((lambda path: open(path, "w").close(), "there is a file of this name"), (lambda path: os.symlink("/nonexistent/folder", path), "there is a file of this name"),
+                        (lambda path: (os.mkdir(path), os.symlink("/tmp", path + "/objects")), "objects is a file or a symbolic link"),
+                        (lambda path: (os.mkdir(path), os.symlink("/etc/passwd", path + "/lakehouse.db")), "symbolic link, which is not followed"),
+                        (lambda path: (os.mkdir(path), open(path + "/lakehouse.db", "w").write("no database" * 1000)), "file is not a database")):
+        lake = Lakehouse()
+        make(lake.folder + "/data")
+        done = lake.command("up", "s3", "--port", "s3=0")
+        equal(done.returncode, 1)
+        check(words in done.stderr and lake.folder in done.stderr, done.stderr)
+        shutil.rmtree(lake.folder)
 
 
 def test_a_busy_port_names_its_holder():

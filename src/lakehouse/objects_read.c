@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lakehouse/objects_internal.h"
@@ -188,6 +189,14 @@ nl_status nl_object_reader_read(nl_object_reader *reader, uint64_t offset, size_
     return NULL;
 }
 
+/* Whoever gets the file sends it without looking: a reply that ends early would be noticed by its length alone. */
+static nl_status check_size(int file, const piece *one, uint64_t end)
+{
+    struct stat found;
+    if (fstat(file, &found) != 0) return nl_raise_errno(errno, "Reading", one->file);
+    return (uint64_t)found.st_size >= end ? NULL : nl_raise_io("Reading", one->file, "the file of an object is shorter than its row says");
+}
+
 nl_status nl_object_reader_file(nl_object_reader *reader, uint64_t offset, uint64_t length, int *file, uint64_t *file_offset)
 {
     *file = -1;
@@ -196,9 +205,14 @@ nl_status nl_object_reader_file(nl_object_reader *reader, uint64_t offset, uint6
     const uint64_t within = offset - one->start;
     if (!one->file.length || within > one->size_bytes || length > one->size_bytes - within) return NULL;
     *file_offset = one->file_offset + within;
-    if (reader->file < 0) return nl_objects_open_file(reader->objects, one->file, file);
-    *file = dup(reader->file);
-    return *file < 0 ? nl_raise_errno(errno, "Opening", one->file) : NULL;
+    int opened = -1;
+    if (reader->file < 0) NL_TRY(nl_objects_open_file(reader->objects, one->file, &opened));
+    else opened = dup(reader->file);
+    if (opened < 0) return nl_raise_errno(errno, "Opening", one->file);
+    nl_status status = check_size(opened, one, *file_offset + length);
+    if (status) close(opened);
+    else *file = opened;
+    return status;
 }
 
 void nl_object_reader_free(nl_object_reader *reader)

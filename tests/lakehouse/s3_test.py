@@ -816,6 +816,43 @@ def test_hostile_requests():
     equal(c.list_objects_v2(Bucket=b)["KeyCount"], 0)
 
 
+def test_names_in_listings_are_text():
+    """A prefix that is no text would make the answer no XML."""
+    c = s3()
+    b = bucket(c)
+    for name in ("prefix", "delimiter", "marker", "start-after", "key-marker"):
+        for word in ("%ff", "%00", "a%00b", "%ed%a0%80", "%c0%af"):
+            for form in ("list-type=2", "versions", "uploads", ""):
+                status, _, text = call("GET", f"{LAKE.url('s3')}/{b}?{form}&{name}={word}")
+                check(status == 400 and b"InvalidArgument" in text, f"{form} {name}={word}: {status} {text}")
+
+
+def test_files_of_objects_that_were_changed():
+    """What somebody did to the data folder is told at once, and never sent as if it were the object."""
+    c = s3()
+    b = bucket(c)
+    body = os.urandom(300000)
+    folder = LAKE.folder + "/data/objects"
+
+    def put():
+        before = {os.path.join(place, name) for place, _, names in os.walk(folder) for name in names}
+        c.put_object(Bucket=b, Key="k", Body=body)
+        return next(os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if os.path.join(place, name) not in before)
+
+    for what, change in (("gone", os.remove), ("empty", lambda path: open(path, "wb").close()), ("short", lambda path: os.truncate(path, 200000)),
+                         ("a link", lambda path: (os.rename(path, path + ".away"), os.symlink("/etc/passwd", path))), ("a folder", lambda path: (os.remove(path), os.mkdir(path)))):
+        change(put())
+        for headers in ({}, {"Range": "bytes=250000-"}, {"Range": "bytes=-1"}):
+            begun = time.time()
+            status, _, text = call("GET", f"{LAKE.url('s3')}/{b}/k", headers=headers)
+            check(status == 500 and b"InternalError" in text, f"{what}: {headers}: {status} {text[:200]}")
+            check(time.time() - begun < 5, f"{what}: after {time.time() - begun:.1f} s")
+        equal(call("HEAD", f"{LAKE.url('s3')}/{b}/k")[0], 200)
+        c.delete_object(Bucket=b, Key="k")
+    c.put_object(Bucket=b, Key="k", Body=body)
+    equal(c.get_object(Bucket=b, Key="k")["Body"].read(), body)
+
+
 def test_a_restart_loses_nothing():
     global LAKE
     c = s3()

@@ -12,6 +12,11 @@ typedef struct listing {
     nl_builder *xml;
 } listing;
 
+static bool is_text(nl_str text)
+{
+    return nl_utf8_is_valid(text) && nl_str_find_char(text, '\0', 0) == NL_NOT_FOUND;
+}
+
 static nl_status read_listing(nl_s3_call *call, const char *count_name, listing *self)
 {
     nl_str encoding = nl_s3_parameter(call, "encoding-type");
@@ -20,6 +25,9 @@ static nl_status read_listing(nl_s3_call *call, const char *count_name, listing 
     self->delimiter = nl_s3_parameter(call, "delimiter");
     self->is_encoded = nl_str_is_nocase(encoding, "url");
     if (encoding.length && !self->is_encoded) return NL_STORE_RAISE("InvalidArgument", "Invalid Encoding Method specified in Request");
+    static const char *const names[] = {"prefix", "delimiter", "marker", "start-after", "key-marker"};
+    for (size_t i = 0; i < NL_COUNT(names); i++) /* no key holds such bytes, and the answer repeats them */
+        if (!is_text(nl_s3_parameter(call, names[i]))) return NL_STORE_RAISE("InvalidArgument", "A prefix, delimiter or marker is UTF-8 text without NUL");
     return nl_s3_number(nl_s3_parameter(call, count_name), count_name, NL_S3_PAGE_MAX, NL_S3_PAGE_MAX, &self->count_max);
 }
 

@@ -101,7 +101,8 @@ static void answer_error(nl_athena_call *call, nl_error *error)
         write_error(call->request, call->reply, call->error_status ? call->error_status : 400, call->error_type, nl_arena_str(call->arena, nl_str_from(message)));
     } else {
         nl_log(NL_LOG_ERROR, "athena: %s %s", nl_error_message(error), nl_error_notes(error));
-        write_error(call->request, call->reply, 500, "InternalServerException", nl_arena_str(call->arena, nl_str_from(nl_error_message(error))));
+        const bool is_passing = nl_error_kind_of(error) == NL_KIND_RETRY; /* a full disk: nothing was changed */
+        write_error(call->request, call->reply, is_passing ? 503 : 500, "InternalServerException", nl_arena_str(call->arena, nl_str_from(nl_error_message(error))));
     }
     nl_error_free(error);
 }

@@ -121,10 +121,11 @@ static const char *type_of(const nl_error *error)
 
 static void answer_error(nl_glue_call *call, nl_error *error)
 {
-    const char *type = call->error_type ? call->error_type : type_of(error);
+    const bool is_passing = !call->error_type && !type_of(error) && nl_error_kind_of(error) == NL_KIND_RETRY;
+    const char *type = call->error_type ? call->error_type : is_passing ? "InternalServiceException" : type_of(error);
     const char *message = call->error_type ? nl_error_param(error, "message") : nl_error_message(error);
     if (!type) nl_log(NL_LOG_ERROR, "glue: %s %s", message, nl_error_notes(error));
-    write_error(call->request, call->reply, type ? (call->error_status ? call->error_status : 400) : 500, type ? type : "InternalServiceException",
+    write_error(call->request, call->reply, is_passing ? 503 : type ? (call->error_status ? call->error_status : 400) : 500, type ? type : "InternalServiceException",
                 nl_arena_str(call->arena, nl_str_from(message)));
     nl_error_free(error);
 }

@@ -108,7 +108,9 @@ static void answer_error(nl_s3tables_call *call, nl_error *error)
     if (!status) {
         nl_log(NL_LOG_ERROR, "s3tables: %.*s %.*s: %s %s", NL_STR_ARG(call->request->method), NL_STR_ARG(call->request->path), nl_error_message(error),
                nl_error_notes(error));
-        status = 500;
+        const bool is_passing = nl_error_kind_of(error) == NL_KIND_RETRY; /* a full disk: nothing was changed */
+        status = is_passing ? 503 : 500;
+        if (is_passing) param = nl_error_message(error);
         type = "InternalServerErrorException";
     }
     write_error(call->request, call->reply, status, type, nl_arena_str(call->arena, nl_str_from(param)));

@@ -331,10 +331,8 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     nl_session_name name;
     bool is_found = false;
     NL_TRY(nl_session_resolve(command->session, full, full_count, command->arena, &name));
-    if (nl_str_find(parts[part_count - 1], NL_STR("/"), 0) != NL_NOT_FOUND) { /* format.`path` of an unknown format */
-        if (part_count == 2 && is_other_format(parts[0])) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));
-        return not_found(command, parts, part_count);
-    }
+    const bool has_slash = nl_str_find(parts[part_count - 1], NL_STR("/"), 0) != NL_NOT_FOUND; /* format.`path` of an unknown format, or a table's name */
+    if (has_slash && part_count == 2 && is_other_format(parts[0])) return NL_RAISE(UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY, NL_P_STR("dataSourceType", parts[0]));
     const bool travels = travel && (travel->is_version || travel->is_timestamp); /* only Iceberg's tables have a past */
     const nl_plain_table *plain = NULL;
     if (!travels) NL_TRY(nl_plain_find(command, &name, &plain));
@@ -343,7 +341,12 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         name_found(command, &name, found);
         return NULL;
     }
-    NL_TRY(find_table(command, &name, travel, found, &is_found));
+    nl_status status = find_table(command, &name, travel, found, &is_found);
+    if (status && has_slash && nl_error_condition(status) == NL_COND_NILAS_ILLEGAL_ARGUMENT) { /* a catalog of folders has no such names */
+        nl_error_free(status);
+        return not_found(command, parts, part_count);
+    }
+    NL_TRY(status);
     if (is_found) {
         name_found(command, &name, found);
         return NULL;

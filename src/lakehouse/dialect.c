@@ -82,7 +82,7 @@ static size_t token_end(nl_str sql, size_t i, bool is_behind_name, nl_token_kind
     return end;
 }
 
-static void read_tokens(nl_dialect *self, nl_str sql)
+void nl_dialect_read(nl_dialect *self, nl_str sql)
 {
     self->tokens = NL_NEW_ARRAY(self->arena, nl_token, sql.length + 1);
     for (size_t i = 0; i < sql.length;) {
@@ -402,7 +402,7 @@ nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_nam
 {
     nl_dialect self = {.arena = arena};
     *then = (nl_str){0};
-    read_tokens(&self, sql);
+    nl_dialect_read(&self, sql);
     pair_brackets(&self);
     NL_TRY(nl_dialect_backquotes(&self));
     NL_TRY(translate_unicode(&self));

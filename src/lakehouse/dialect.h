@@ -22,6 +22,11 @@ typedef struct nl_dialect_names {
  * the parser's error. Fails: UNRESOLVED_ROUTINE, NILAS_UNSUPPORTED, NILAS_ILLEGAL_ARGUMENT, and as names->find does (NULL: never). */
 NL_MUST_USE nl_status nl_dialect_to_engine(nl_arena *arena, nl_str sql, const nl_dialect_names *names, nl_str *text, nl_str *then);
 
+/* The ?s outside of literals, names and comments become the parameters, each of them one expression. Fails: NILAS_ILLEGAL_ARGUMENT. */
+NL_MUST_USE nl_status nl_dialect_put_parameters(nl_arena *arena, nl_str sql, const nl_str *items, uint32_t count, nl_str *text);
+/* What stands behind USING: "1, f(2, 3)" is two. They stay slices of the text. */
+uint32_t nl_dialect_split_parameters(nl_arena *arena, nl_str text, const nl_str **items);
+
 /* The session's confs for such texts; beside them the defaults of Spark hold: backslashes are escapes. */
 extern const nl_property nl_dialect_confs[];
 extern const uint32_t nl_dialect_conf_count;

@@ -21,6 +21,8 @@ typedef struct nl_dialect {
     uint32_t count;
 } nl_dialect;
 
+/* The tokens of a text; spaces and comments are tokens, too. */
+void nl_dialect_read(nl_dialect *self, nl_str sql);
 /* The next token that is no space, from `at` on; count: there is none. */
 uint32_t nl_dialect_solid(const nl_dialect *self, uint32_t at);
 uint32_t nl_dialect_before(const nl_dialect *self, uint32_t at); /* the last one before `at`; count: none */

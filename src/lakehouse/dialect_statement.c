@@ -245,6 +245,12 @@ static bool are_aliases(const nl_dialect *self, uint32_t open)
     return is_sign(self, next, ',') || is_sign(self, next, ')');
 }
 
+/* No calls of Trino's; literals are Trino's all the same. */
+static void engines(nl_dialect *self, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) self->tokens[i].is_engines = self->tokens[i].kind != NL_TOKEN_TEXT;
+}
+
 static nl_status create_table(nl_dialect *self, uint32_t at)
 {
     nl_str parts[4], aliases = {0};
@@ -266,7 +272,7 @@ static nl_status create_table(nl_dialect *self, uint32_t at)
     for (; at < self->count && !is_word(self, at, "as"); at = solid(self, at + 1)) {
         const uint32_t open = solid(self, at + 1);
         if (is_sign(self, at, '(')) {
-            for (uint32_t i = at; i < closing(self, at); i++) self->tokens[i].is_engines = true; /* PARTITIONED BY, TBLPROPERTIES */
+            engines(self, at, closing(self, at)); /* PARTITIONED BY, TBLPROPERTIES */
             at = closing(self, at);
         } else if (is_word(self, at, "with") && is_sign(self, open, '(') && closing(self, open) < self->count) {
             const uint32_t end = closing(self, open);
@@ -433,7 +439,12 @@ static nl_status alter_table(nl_dialect *self, uint32_t at)
     at = read_name(self, exists < self->count ? exists : at, parts, &count);
     if (is_word(self, at, "execute")) return execute(self, solid(self, at + 1), parts, count);
     const uint32_t properties = WORDS(self, at, "set", "properties"), add = WORDS(self, at, "add", "column"), columns = WORDS(self, at, "add", "columns"), alter = WORDS(self, at, "alter", "column");
+    const uint32_t own = NL_MIN(WORDS(self, at, "set", "tblproperties"), WORDS(self, at, "unset", "tblproperties"));
     if (properties < self->count) return set_properties(self, at, properties);
+    if (own < self->count) { /* Athena's form is the engine's */
+        engines(self, at, self->count);
+        return NULL;
+    }
     if (columns < self->count && is_sign(self, columns, '(')) translate_columns(self, columns);
     if (add < self->count) {
         const uint32_t missing = WORDS(self, add, "if", "not", "exists");
@@ -561,7 +572,7 @@ nl_status nl_dialect_statement(nl_dialect *self, nl_str *then)
     if (is_word(self, first, "merge")) merge_source(self);
     if (is_word(self, first, "optimize")) return optimize(self, solid(self, first + 1));
     if (is_word(self, first, "vacuum")) return vacuum(self, solid(self, first + 1), then);
-    if (is_word(self, first, "set") || is_word(self, first, "reset") || is_word(self, first, "cache") || is_word(self, first, "uncache") || is_word(self, first, "refresh") || is_word(self, first, "add"))
+    if (is_word(self, first, "set") || is_word(self, first, "reset") || is_word(self, first, "cache") || is_word(self, first, "uncache") || is_word(self, first, "refresh") || is_word(self, first, "add") || is_word(self, first, "unload"))
         return UNSUPPORTED("The statement " NL_STR_FMT " is not supported", NL_STR_ARG(self->tokens[first].text));
     return NULL;
 }

@@ -61,7 +61,10 @@ static void texts_become_the_engines(void **state)
         {"CREATE TABLE t (a, b) AS SELECT 1, 2 WITH NO DATA", "CREATE TABLE t AS SELECT * FROM (SELECT 1, 2) AS ctas_(a, b) LIMIT 0"},
         {"CREATE TABLE t (a string) PARTITIONED BY (bucket(4, a)) LOCATION 's3://x/' TBLPROPERTIES ('table_type' = 'ICEBERG')",
          "CREATE TABLE t (a string) PARTITIONED BY (bucket(4, a)) LOCATION 's3://x/' TBLPROPERTIES ('table_type' = 'ICEBERG')"},
+        {"CREATE TABLE t (a string) LOCATION 's3://x/' TBLPROPERTIES ('a' = 'it''s')", "CREATE TABLE t (a string) LOCATION 's3://x/' TBLPROPERTIES ('a' = 'it\\'s')"},
         {"ALTER TABLE a.t ALTER COLUMN c SET DATA TYPE real", "ALTER TABLE a.t ALTER COLUMN c TYPE FLOAT"},
+        {"ALTER TABLE a.t SET TBLPROPERTIES ('x' = 'it''s')", "ALTER TABLE a.t SET TBLPROPERTIES ('x' = 'it\\'s')"},
+        {"ALTER TABLE a.t UNSET TBLPROPERTIES ('x')", "ALTER TABLE a.t UNSET TBLPROPERTIES ('x')"},
         {"ALTER TABLE l.s.t EXECUTE optimize(file_size_threshold => '10MB') WHERE length(a) > 1",
          "CALL `l`.system.rewrite_data_files(table => '`s`.`t`', where => 'CAST(length(a) AS BIGINT) > 1', options => map('min-input-files', '2', 'min-file-size-bytes', '10485760'))"},
         {"OPTIMIZE t REWRITE DATA USING BIN_PACK", "CALL system.rewrite_data_files(table => '`t`', options => map('min-input-files', '2'))"},
@@ -163,12 +166,57 @@ static void tables_of_the_service_are_put_in(void **state)
     nl_arena_free(arena);
 }
 
+static void parameters_are_one_expression_each(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *sql, *parameters, *text; /* NULL: refused */
+    } rows[] = {
+        {"SELECT ? + ?", "1, 2", "SELECT 1 + 2"},
+        {"SELECT * FROM t WHERE a = ?", "1 OR true", "SELECT * FROM t WHERE a = (1 OR true)"},
+        {"SELECT * FROM t WHERE a = ?", "1) OR (true", NULL},
+        {"SELECT * FROM t WHERE a = ?", "1; DROP TABLE t", NULL},
+        {"SELECT * FROM t WHERE a = ? AND b", "1 -- ", "SELECT * FROM t WHERE a = 1 AND b"},
+        {"SELECT * FROM t WHERE a = ?", "1 /* x", NULL},
+        {"SELECT * FROM t WHERE a = ?", "1 /* x */ + /*/ y */ 1", "SELECT * FROM t WHERE a = (1   +   1)"},
+        {"SELECT * FROM t WHERE a = ?", "'it''s, (fine)'", "SELECT * FROM t WHERE a = 'it''s, (fine)'"},
+        {"SELECT * FROM t WHERE a = ?", "'open", NULL},
+        {"SELECT * FROM t WHERE a = ?", "'open''", NULL},
+        {"SELECT * FROM t WHERE a = ?", "\"open", NULL},
+        {"SELECT 5-?", "-1", "SELECT 5-(-1)"},
+        {"SELECT ?", "f(1, 2)", "SELECT (f(1, 2))"},
+        {"SELECT ?", "ARRAY[1, 2]", "SELECT (ARRAY[1, 2])"},
+        {"SELECT ?", "(1", NULL},
+        {"SELECT ?", "1]", NULL},
+        {"SELECT ?", "", NULL},
+        {"SELECT ?", "1, 2", NULL},
+        {"SELECT ?, ?", "1", NULL},
+        {"SELECT '?', \"?\", ? -- ?\n /* ? */", "DATE '2026-01-01'", "SELECT '?', \"?\", (DATE '2026-01-01') -- ?\n /* ? */"},
+    };
+    nl_arena *arena = nl_arena_new(NULL);
+    for (size_t i = 0; i < NL_COUNT(rows); i++) {
+        const nl_str *items;
+        nl_str text;
+        const uint32_t count = nl_dialect_split_parameters(arena, nl_str_from(rows[i].parameters), &items);
+        nl_status status = nl_dialect_put_parameters(arena, nl_str_from(rows[i].sql), items, count, &text);
+        if (!rows[i].text) {
+            assert_int_equal(nl_error_condition(status), NL_COND_NILAS_ILLEGAL_ARGUMENT);
+            nl_error_free(status);
+        } else {
+            assert_null(status);
+            assert_string_equal(nl_str_c(arena, text), rows[i].text);
+        }
+    }
+    nl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_the_engines),
         cmocka_unit_test(what_is_not_trinos_is_refused_by_name),
         cmocka_unit_test(tables_of_the_service_are_put_in),
+        cmocka_unit_test(parameters_are_one_expression_each),
         cmocka_unit_test(brackets_that_do_not_close_are_left_to_the_parser),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,21 @@ def test_tables_are_made_changed_and_looked_after():
         count_of(athena, "VACUUM visits", **here)
         check("the same rows", run(athena, "SELECT count(*) AS c FROM visits", **here), [["c"], ["3"]])
         check("snapshots", run(athena, 'SELECT count(*) > 0 AS c FROM "visits$snapshots"', **here), [["c"], ["true"]])
+        count_of(athena, "ALTER TABLE visits SET TBLPROPERTIES ('write.target-file-size-bytes' = '1000000')", **here)
+        check("a property", ["write.target-file-size-bytes", "1000000"] in run(athena, "SHOW TBLPROPERTIES visits", **here), True)
+        check("UNLOAD is refused by name", "UNLOAD" in run(athena, "UNLOAD (SELECT 1) TO 's3://x/y' WITH (format = 'PARQUET')", **here)["Status"]["StateChangeReason"], True)
+        for parameter, count in (("1", "1"), ("9 -- ", "1"), ("1 + 8", "1"), ("NULL", "0"), ("1 OR true", None), ("1) OR (true", None), ("1; DROP TABLE visits", None), ("'1", None), ("1 /*", None)):
+            told = run(athena, "SELECT count(*) AS c FROM visits WHERE id = ?", ExecutionParameters=[parameter], **here)
+            check(f"with {parameter}", told if isinstance(told, list) else told["Status"]["State"], [["c"], [count]] if count else "FAILED")
+        # Names that Glue takes are names of tables, whatever stands in them.
+        lake.client("s3").create_bucket(Bucket="odd")
+        for number, name in enumerate(("a/b", "../x", "a'b", "a`b", "a.b", "a;b", "a\\b", "ü", "<b>&amp;", "a b", "%2F", "-", "select")):
+            quoted = f'"default"."{name}"'
+            count_of(athena, f"CREATE TABLE {quoted} (id bigint) LOCATION 's3://odd/{number}/' TBLPROPERTIES ('table_type' = 'ICEBERG')")
+            check(name, count_of(athena, f"INSERT INTO {quoted} VALUES (1)"), 1)
+            check(name, run(athena, f"SELECT id FROM {quoted}"), [["id"], ["1"]])
+            check(name, lake.client("glue").get_table(DatabaseName="default", Name=name)["Table"]["Name"], name)
+            count_of(athena, f"DROP TABLE {quoted}")
         check("refused by name", "nvl" in run(athena, "SELECT nvl(1, 2)")["Status"]["StateChangeReason"], True)
 
 

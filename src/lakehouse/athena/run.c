@@ -281,36 +281,6 @@ static nl_status write_metadata(nl_athena *athena, const nl_execution *execution
 
 /* ---- the statement --------------------------------------------------------------------------------------------- */
 
-/* The ?'s outside of texts, names and comments become the parameters, which are SQL themselves. */
-static nl_status substitute(nl_arena *arena, nl_str sql, const nl_str *parameters, uint32_t parameter_count, nl_str *text)
-{
-    nl_builder out;
-    nl_builder_init(&out, 16u << 20);
-    uint32_t used = 0;
-    char quote = 0;
-    for (size_t i = 0; i < sql.length; i++) {
-        const char c = sql.data[i];
-        const bool is_comment = !quote && c == '-' && i + 1 < sql.length && sql.data[i + 1] == '-';
-        if (is_comment) {
-            while (i < sql.length && sql.data[i] != '\n') nl_append_char(&out, sql.data[i++]);
-            if (i < sql.length) nl_append_char(&out, '\n');
-            continue;
-        }
-        if (quote) quote = c == quote ? 0 : quote;
-        else if (c == '\'' || c == '"' || c == '`') quote = c;
-        if (c == '?' && !quote) {
-            if (used < parameter_count) nl_append(&out, parameters[used]);
-            used++;
-        } else {
-            nl_append_char(&out, c);
-        }
-    }
-    *text = nl_arena_str(arena, nl_builder_str(&out));
-    nl_builder_fini(&out);
-    if (used == parameter_count) return NULL;
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "SYNTAX_ERROR: Incorrect number of parameters: expected %u but found %u", used, parameter_count);
-}
-
 static nl_str next_word(nl_str *text)
 {
     *text = nl_str_trim(*text);
@@ -319,31 +289,6 @@ static nl_str next_word(nl_str *text)
     const nl_str word = nl_str_slice(*text, 0, end);
     *text = nl_str_trim(nl_str_slice(*text, end, text->length));
     return word;
-}
-
-/* EXECUTE name [USING a, b]: commas in parentheses and texts belong to one parameter. */
-static uint32_t split_parameters(nl_arena *arena, nl_str text, const nl_str **parameters)
-{
-    nl_list list = {0};
-    size_t start = 0;
-    int32_t depth = 0;
-    char quote = 0;
-    for (size_t i = 0; i <= text.length; i++) {
-        const char c = i < text.length ? text.data[i] : ',';
-        if (quote) quote = c == quote ? 0 : quote;
-        else if (c == '\'' || c == '"') quote = c;
-        else if (c == '(' || c == '[') depth++;
-        else if (c == ')' || c == ']') depth--;
-        if (c != ',' || ((quote || depth > 0) && i < text.length)) continue;
-        nl_str *part = NL_NEW(arena, nl_str);
-        *part = nl_str_trim(nl_str_slice(text, start, i));
-        nl_list_add(arena, &list, part);
-        start = i + 1;
-    }
-    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, list.count);
-    for (uint32_t i = 0; i < list.count; i++) parts[i] = *(const nl_str *)list.items[i];
-    *parameters = parts;
-    return list.count;
 }
 
 /* PREPARE, EXECUTE and DEALLOCATE are the service's; *text empty: there is nothing left to run. */
@@ -358,9 +303,9 @@ static nl_status statement_text(nl_athena *athena, const nl_execution *execution
     if (nl_str_is_nocase(verb, "EXECUTE") && !nl_str_starts_nocase(rest, NL_STR("IMMEDIATE"))) {
         const nl_str name = next_word(&rest);
         NL_TRY(nl_athena_prepared_text(athena, execution->work_group, name, arena, &sql));
-        if (nl_str_is_nocase(next_word(&rest), "USING")) parameter_count = split_parameters(arena, rest, &parameters);
+        if (nl_str_is_nocase(next_word(&rest), "USING")) parameter_count = nl_dialect_split_parameters(arena, rest, &parameters);
     }
-    return substitute(arena, sql, parameters, parameter_count, text);
+    return nl_dialect_put_parameters(arena, sql, parameters, parameter_count, text);
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  */
 #include "lakehouse/trino/trino_private.h"
 
+#include "lakehouse/dialect.h"
 #include "sql/parser.h"
 #include "storage/http.h"
 
@@ -260,55 +261,6 @@ static nl_status deallocate(show *self, nl_str rest)
     return NULL;
 }
 
-/* Where the parameter that begins at `start` ends: commas in parentheses and texts belong to it. */
-static size_t parameter_end(nl_str text, size_t start)
-{
-    int32_t depth = 0;
-    char quote = 0;
-    for (size_t i = start; i < text.length; i++) {
-        const char c = text.data[i];
-        if (quote) quote = c == quote ? 0 : quote;
-        else if (c == '\'' || c == '"') quote = c;
-        else if (c == '(' || c == '[') depth++;
-        else if (c == ')' || c == ']') depth--;
-        else if (c == ',' && depth <= 0) return i;
-    }
-    return text.length;
-}
-
-/* The ?'s outside of texts, names and comments become the parameters, one after the other. */
-static nl_status substitute(show *self, nl_str sql, nl_str parameters, nl_str *text)
-{
-    nl_builder out;
-    nl_builder_init(&out, 16u << 20);
-    char quote = 0;
-    size_t next = 0;
-    uint32_t missing = 0;
-    for (size_t i = 0; i < sql.length; i++) {
-        const char c = sql.data[i];
-        if (quote) quote = c == quote ? 0 : quote;
-        else if (c == '\'' || c == '"' || c == '`') quote = c;
-        else if (c == '-' && i + 1 < sql.length && sql.data[i + 1] == '-') {
-            const size_t line = nl_str_find_char(sql, '\n', i);
-            i = line == NL_NOT_FOUND ? sql.length : line;
-            nl_append_char(&out, '\n');
-            continue;
-        }
-        if (c != '?' || quote) {
-            nl_append_char(&out, c);
-            continue;
-        }
-        const size_t end = parameter_end(parameters, next);
-        missing += next >= parameters.length;
-        nl_append(&out, nl_str_trim(nl_str_slice(parameters, next, end)));
-        next = end + 1;
-    }
-    *text = nl_arena_str(self->arena, nl_builder_str(&out));
-    nl_builder_fini(&out);
-    if (missing == 0 && next >= parameters.length) return NULL;
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Incorrect number of parameters");
-}
-
 /* EXECUTE name [USING …], EXECUTE IMMEDIATE 'text' [USING …]: the statement takes the place of this one. */
 static nl_status execute(show *self, nl_str rest)
 {
@@ -325,9 +277,10 @@ static nl_status execute(show *self, nl_str rest)
             if (nl_str_equal(statement->prepared[i].key, name)) sql = statement->prepared[i].value;
         if (!sql.data) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Prepared statement not found: " NL_STR_FMT, NL_STR_ARG(name));
     }
-    nl_str parameters = {0};
-    if (rest.length && nl_str_is_nocase(next_word(&rest), "USING")) parameters = rest;
-    return substitute(self, without_end(sql), parameters, &statement->sql);
+    const nl_str *parameters = NULL;
+    uint32_t count = 0;
+    if (rest.length && nl_str_is_nocase(next_word(&rest), "USING")) count = nl_dialect_split_parameters(self->arena, rest, &parameters);
+    return nl_dialect_put_parameters(self->arena, without_end(sql), parameters, count, &statement->sql);
 }
 
 /* ---- */

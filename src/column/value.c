@@ -124,19 +124,10 @@ static nl_value struct_value(const nl_vector *vector, uint32_t row, nl_arena *ar
 
 #define AT(element) (((const element *)vector->values)[row])
 
-nl_value nl_vector_value(const nl_vector *vector, uint32_t row, nl_arena *arena)
+nl_value nl_vector_leaf(const nl_vector *vector, uint32_t row)
 {
     nl_value value = {.type = vector->type};
-    if (nl_vector_is_null(vector, row)) return nl_value_null(vector->type);
-    if (vector->encoding == NL_CONSTANT) row = 0;
-    if (vector->encoding == NL_DICTIONARY) {
-        row = vector->indices[row];
-        vector = &vector->dictionary->vector;
-    }
     switch (vector->type->physical) {
-    case NL_PHYS_NONE:
-        value.is_null = true;
-        break;
     case NL_PHYS_BOOL:
         value.boolean = AT(uint8_t) != 0;
         break;
@@ -165,18 +156,37 @@ nl_value nl_vector_value(const nl_vector *vector, uint32_t row, nl_arena *arena)
         value.real = AT(double);
         break;
     case NL_PHYS_STRING:
-        value.text = nl_arena_str(arena, nl_view_str(&AT(nl_string_view)));
+        value.text = nl_view_str(&AT(nl_string_view));
         break;
     case NL_PHYS_INTERVAL:
         value.interval = AT(nl_interval);
         break;
+    case NL_PHYS_NONE:
+        value.is_null = true;
+        break;
     case NL_PHYS_LIST:
-        return list_value(vector, AT(nl_list_view), arena);
     case NL_PHYS_STRUCT:
-        return struct_value(vector, row, arena);
+        break;
     }
     return value;
 }
+
+nl_value nl_vector_value(const nl_vector *vector, uint32_t row, nl_arena *arena)
+{
+    if (nl_vector_is_null(vector, row)) return nl_value_null(vector->type);
+    if (vector->encoding == NL_CONSTANT) row = 0;
+    if (vector->encoding == NL_DICTIONARY) {
+        row = vector->indices[row];
+        vector = &vector->dictionary->vector;
+    }
+    if (vector->type->physical == NL_PHYS_LIST) return list_value(vector, AT(nl_list_view), arena);
+    if (vector->type->physical == NL_PHYS_STRUCT) return struct_value(vector, row, arena);
+    nl_value value = nl_vector_leaf(vector, row);
+    if (vector->type->physical == NL_PHYS_STRING) value.text = nl_arena_str(arena, value.text);
+    return value;
+}
+
+#undef AT
 
 nl_status nl_vector_new_constant(nl_vector *vector, const nl_value *value, uint32_t length, nl_memory *memory)
 {

@@ -33,6 +33,8 @@ bool nl_value_equal(const nl_value *a, const nl_value *b);      /* types of one 
 uint64_t nl_value_hash(const nl_value *value);                  /* the same for equal ones; 0 for nested ones */
 int nl_value_compare(const nl_value *a, const nl_value *b);     /* both non-null, same type family; NaN greatest */
 
+/* Row `row`, not null, of a flat vector whose type is not nested; a text points into the vector. */
+nl_value nl_vector_leaf(const nl_vector *vector, uint32_t row);
 /* Row `row` of a vector, copied into the arena. */
 nl_value nl_vector_value(const nl_vector *vector, uint32_t row, nl_arena *arena);
 /* A CONSTANT vector of `length` rows. */

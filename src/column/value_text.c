@@ -73,50 +73,9 @@ static node node_child(node at, uint32_t child, uint32_t i)
     return (node){.value = &at.value->list.items[place]};
 }
 
-#define AT(element) (((const element *)at.vector->values)[at.row])
-
 static nl_value leaf(node at)
 {
-    if (at.value) return *at.value;
-    nl_value value = {.type = at.vector->type};
-    switch (value.type->physical) {
-    case NL_PHYS_BOOL:
-        value.boolean = AT(uint8_t) != 0;
-        break;
-    case NL_PHYS_I8:
-        value.integer = AT(int8_t);
-        break;
-    case NL_PHYS_I16:
-        value.integer = AT(int16_t);
-        break;
-    case NL_PHYS_I32:
-        value.integer = AT(int32_t);
-        break;
-    case NL_PHYS_I64:
-        value.integer = AT(int64_t);
-        if (value.type->id == NL_TYPE_DECIMAL) value.decimal = AT(int64_t);
-        break;
-    case NL_PHYS_I128:
-        value.decimal = AT(nl_int128);
-        break;
-    case NL_PHYS_F32:
-        value.real = (double)AT(float);
-        break;
-    case NL_PHYS_F64:
-        value.real = AT(double);
-        break;
-    case NL_PHYS_STRING:
-        value.text = nl_view_str(&AT(nl_string_view));
-        break;
-    case NL_PHYS_INTERVAL:
-        value.interval = AT(nl_interval);
-        break;
-    case NL_PHYS_NONE:
-    case NL_PHYS_LIST:
-    case NL_PHYS_STRUCT:
-        break;
-    }
-    return value;
+    return at.value ? *at.value : nl_vector_leaf(at.vector, at.row);
 }
 
 static const char *const interval_units[] = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"};

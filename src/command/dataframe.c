@@ -29,7 +29,7 @@ nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl
         return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(files->format, "csv") ? "CSV" : nl_str_is_nocase(files->format, "json") ? "JSON" : "Parquet"));
     NL_TRY(nl_session_files(command->session, &fs));
     NL_TRY(nl_file_source_new(fs, files->format, files->paths, files->path_count, files->options, files->option_count, files->schema, &command->confs,
-                              command->memory, command->query.pool, &source));
+                              command->memory, &source));
     *found = (nl_resolved_relation){.table = source};
     return NULL;
 }

@@ -476,7 +476,7 @@ static nl_status inferred_fields(plain_creation *self, const nl_field **fields, 
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
     nl_error *error = nl_file_source_new(fs, self->table.provider, &self->table.location, 1, self->table.options, self->table.option_count, NULL, &command->confs, command->memory,
-                                         command->query.pool, &source);
+                                         &source);
     if (error && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) {
         nl_error_free(error);
         return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is(self->table.provider, "csv") ? "CSV" : nl_str_is(self->table.provider, "json") ? "JSON" : "Parquet"));

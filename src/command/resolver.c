@@ -268,7 +268,7 @@ static nl_status find_files(nl_command *command, const nl_str *parts, nl_resolve
     const nl_table *source = NULL;
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
-    NL_TRY(nl_file_source_new(fs, parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, command->query.pool, &source));
+    NL_TRY(nl_file_source_new(fs, parts[0], &parts[1], 1, NULL, 0, NULL, &command->confs, command->memory, &source));
     found->table = source;
     return NULL;
 }

@@ -193,8 +193,7 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     /* The source outlives the statement: it is paid for by the session. */
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
-    NL_TRY(nl_file_source_new(fs, format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), command->query.pool,
-                              &source));
+    NL_TRY(nl_file_source_new(fs, format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
     const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .handle = (void *)(uintptr_t)source, .free = release_source};
     return nl_session_put_view(command->session, &view, create->is_replace);
 }

@@ -36,7 +36,7 @@ NL_MUST_USE nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str nam
  * become columns); options: Spark's reader options; schema NULL: inferred. Fails: PATH_NOT_FOUND, UNABLE_TO_INFER_SCHEMA,
  * DATA_SOURCE_NOT_FOUND, NILAS_UNSUPPORTED for orc. */
 NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
-                                         const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source);
+                                         const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
 /* Rows held in memory. batches: an array of malloc, taken with its batches (dense, of the row type), also on failure; the
  * row type is copied. memory pays for the copy and outlives the source. */
 NL_MUST_USE nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint32_t batch_count, nl_memory *memory, const nl_table **source);

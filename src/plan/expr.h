@@ -142,6 +142,8 @@ const nl_expr *nl_expr_with_span(nl_arena *arena, const nl_expr *expr, nl_span s
 const nl_expr *nl_expr_with_pretty(nl_arena *arena, const nl_expr *expr, const nl_pretty *pretty);
 /* Pretty texts: a plain one, and one with parts. */
 const nl_pretty *nl_pretty_text(nl_arena *arena, nl_str text);
+/* "name(\1, \1)" with count parts. */
+nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);
 const nl_pretty *nl_pretty_parts(nl_arena *arena, nl_str format, const nl_pretty *const *parts, uint32_t part_count);
 const nl_pretty *nl_expr_pretty(nl_arena *arena, const nl_expr *expr);
 nl_str nl_expr_pretty_str(nl_arena *arena, const nl_expr *expr);

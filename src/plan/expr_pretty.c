@@ -38,8 +38,7 @@ static void render(const nl_pretty *pretty, nl_builder *out)
     nl_append(out, nl_str_slice(pretty->format, from, pretty->format.length));
 }
 
-/* "name(\1, \1)" with count parts. */
-static nl_str call_format(nl_arena *arena, nl_str name, uint32_t count)
+nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count)
 {
     nl_builder out;
     nl_builder_init(&out, PRETTY_BYTES_MAX);
@@ -119,10 +118,10 @@ static const nl_pretty *derived(nl_arena *arena, const nl_expr *expr)
     case NL_EXPR_OUTER:
         return nl_pretty_text(arena, expr->name);
     case NL_EXPR_CALL:
-        return children_pretty(arena, call_format(arena, nl_str_from(expr->function->row->name), expr->child_count), expr);
+        return children_pretty(arena, nl_call_format(arena, nl_str_from(expr->function->row->name), expr->child_count), expr);
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
-        return children_pretty(arena, call_format(arena, nl_str_from(expr->call->row->name), expr->child_count), expr);
+        return children_pretty(arena, nl_call_format(arena, nl_str_from(expr->call->row->name), expr->child_count), expr);
     case NL_EXPR_CAST:
         return nl_expr_pretty(arena, expr->children[0]);
     case NL_EXPR_AND:
@@ -138,9 +137,9 @@ static const nl_pretty *derived(nl_arena *arena, const nl_expr *expr)
     case NL_EXPR_CASE:
         return case_pretty(arena, expr);
     case NL_EXPR_COALESCE:
-        return children_pretty(arena, call_format(arena, NL_STR("coalesce"), expr->child_count), expr);
+        return children_pretty(arena, nl_call_format(arena, NL_STR("coalesce"), expr->child_count), expr);
     case NL_EXPR_IN: {
-        const nl_str list = call_format(arena, NL_STR(" IN "), expr->child_count - 1);
+        const nl_str list = nl_call_format(arena, NL_STR(" IN "), expr->child_count - 1);
         return children_pretty(arena, nl_arena_f(arena, "(\1" NL_STR_FMT ")", NL_STR_ARG(list)), expr);
     }
     case NL_EXPR_FIELD: {
@@ -150,7 +149,7 @@ static const nl_pretty *derived(nl_arena *arena, const nl_expr *expr)
     case NL_EXPR_LAMBDA:
         return children_pretty(arena, NL_STR("lambdafunction(\1)"), expr);
     case NL_EXPR_PYTHON:
-        return children_pretty(arena, call_format(arena, expr->python->function->name, expr->child_count), expr);
+        return children_pretty(arena, nl_call_format(arena, expr->python->function->name, expr->child_count), expr);
     case NL_EXPR_GROUPING:
         return nl_pretty_text(arena, NL_STR("grouping_id()"));
     case NL_EXPR_SUBQUERY:

@@ -20,21 +20,12 @@ static nl_status parse_pipe_set(nl_parser *p, nl_ast_pipe *pipe)
 {
     p->at++;
     pipe->kind = NL_AST_PIPE_SET;
-    nl_list list = {0};
-    do {
-        uint32_t first = p->at;
-        nl_ast_assignment *assignment = NL_NEW(p->arena, nl_ast_assignment);
-        NL_TRY(nl_parse_name(p, &assignment->target));
-        NL_TRY(nl_parser_expect(p, NL_T_EQ));
-        NL_TRY(nl_parse_expression(p, &assignment->value));
-        assignment->range = nl_parser_range(p, first);
-        nl_list_add(p->arena, &list, assignment);
-    } while (nl_parser_take(p, NL_T_COMMA));
-    pipe->assignments = (nl_ast_assignments){NL_FLATTEN(p, &list, nl_ast_assignment), list.count};
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (pipe->assignments.items[i].target.count == 1) continue;
-        nl_ast_range range = pipe->assignments.items[0].range;
-        range.stop = pipe->assignments.items[list.count - 1].range.stop;
+    NL_TRY(nl_parse_assignments(p, &pipe->assignments));
+    const nl_ast_assignments *list = &pipe->assignments;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i].target.count == 1) continue;
+        nl_ast_range range = list->items[0].range;
+        range.stop = list->items[list->count - 1].range.stop;
         return nl_parser_not_allowed(p, range,
                                      "SQL pipe syntax |> SET operator with multi-part assignment key "
                                      "(only single-part keys are allowed)");

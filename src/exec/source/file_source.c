@@ -264,8 +264,9 @@ static nl_file_table *copy_table(nl_arena *arena, const nl_file_table *table)
     return copy;
 }
 
-nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const nl_file_table *table, const nl_property *options, uint32_t option_count,
-                                   const nl_eval_confs *confs, nl_memory *memory, const nl_table **source)
+/* A source without files yet: its format, where it reads and its options. To be freed by free_source, after an error, too. */
+static nl_status start_source(nl_fs *fs, nl_str format, const nl_property *options, uint32_t option_count, const nl_eval_confs *confs, nl_memory *memory,
+                              nl_file_source **source)
 {
     nl_plain_format kind;
     if (!find_format(format, &kind))
@@ -277,35 +278,39 @@ nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, co
     self->arena = nl_arena_new(memory);
     self->files.fs = nl_fs_retain(fs);
     atomic_init(&self->base.references, 1);
-    nl_status status = parse_options(self, options, option_count, confs);
-    self->selection.table = copy_table(self->arena, table);
-    if (!status) status = open_source(self, &location, 1, table->data_type, confs, memory);
-    if (status) free_source(&self->base);
-    else *source = &self->base;
+    *source = self;
+    return parse_options(self, options, option_count, confs);
+}
+
+/* Hands the source over, or frees it after an error. */
+static nl_status hand_over(nl_file_source *self, nl_status status, const nl_table **source)
+{
+    if (!status)
+        *source = &self->base;
+    else if (self)
+        free_source(&self->base);
     return status;
 }
 
-nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
-                             const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, nl_pool *pool, const nl_table **source)
+nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const nl_file_table *table, const nl_property *options, uint32_t option_count,
+                                   const nl_eval_confs *confs, nl_memory *memory, const nl_table **source)
 {
-    nl_plain_format kind;
-    (void)pool;
-    if (!find_format(format, &kind))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv and json", NL_STR_ARG(format));
-    nl_file_source *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
-    self->base.ops = &file_ops[kind];
-    self->format = kind;
-    self->arena = nl_arena_new(memory);
-    self->files.fs = nl_fs_retain(fs);
-    atomic_init(&self->base.references, 1);
-    nl_status status = parse_options(self, options, option_count, confs);
+    nl_file_source *self = NULL;
+    nl_status status = start_source(fs, format, options, option_count, confs, memory, &self);
+    if (!status) {
+        self->selection.table = copy_table(self->arena, table);
+        status = open_source(self, &location, 1, table->data_type, confs, memory);
+    }
+    return hand_over(self, status, source);
+}
+
+nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
+                             const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source)
+{
+    nl_file_source *self = NULL;
+    nl_status status = start_source(fs, format, options, option_count, confs, memory, &self);
     if (!status) status = open_source(self, paths, path_count, schema, confs, memory);
-    if (status)
-        free_source(&self->base);
-    else
-        *source = &self->base;
-    return status;
+    return hand_over(self, status, source);
 }
 
 void nl_file_source_paths(const nl_table *source, nl_arena *arena, nl_list *paths)

@@ -236,8 +236,6 @@ const nl_pretty *nl_ordered_call_pretty(nl_scope *scope, const nl_ordered_call *
 /* The order becomes arguments; args and arg_count are replaced. */
 NL_MUST_USE nl_status nl_order_to_arguments(nl_scope *scope, nl_ordered_call *call);
 const nl_pretty *nl_pretty_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count);
-/* "name(\1, \1)" */
-nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count);
 NL_MUST_USE nl_status nl_resolve_window(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *call, const nl_expr **result);
 /* The frame of OVER (…), checked (frame.c); spec has its keys already. */
 NL_MUST_USE nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const nl_expr *call, nl_window_spec *spec);

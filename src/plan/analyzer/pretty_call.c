@@ -167,22 +167,6 @@ static const printed_call printed_calls[] = {
     {"if", 3, "(IF(\1, \1, \1))", NULL},
 };
 
-nl_str nl_call_format(nl_arena *arena, nl_str name, uint32_t count)
-{
-    nl_builder out;
-    nl_builder_init(&out, NL_TEXT_BYTES_MAX);
-    nl_append(&out, name);
-    nl_append_char(&out, '(');
-    for (uint32_t i = 0; i < count; i++) {
-        if (i) nl_append_c(&out, ", ");
-        nl_append_char(&out, NL_PRETTY_PART);
-    }
-    nl_append_char(&out, ')');
-    const nl_str format = nl_arena_str(arena, nl_builder_str(&out));
-    nl_builder_fini(&out);
-    return format;
-}
-
 static nl_str lower_case(nl_arena *arena, nl_str name)
 {
     char *lower = NL_NEW_ARRAY(arena, char, name.length + 1);

@@ -123,6 +123,12 @@ static nl_status apply_options(const nl_time_travel *travel, nl_iceberg_read *re
             NL_TRY(number_option(option, &read->start_snapshot_id));
         } else if (nl_str_is_nocase(option->key, "end-snapshot-id")) {
             NL_TRY(number_option(option, &read->end_snapshot_id));
+        } else if (nl_str_is_nocase(option->key, "start-timestamp")) {
+            NL_TRY(number_option(option, &read->start_ms));
+            read->has_start_ms = true;
+        } else if (nl_str_is_nocase(option->key, "end-timestamp")) {
+            NL_TRY(number_option(option, &read->end_ms));
+            read->has_end_ms = true;
         }
     }
     const int chosen = read->has_snapshot_id + read->has_timestamp + (read->branch.length > 0) + (read->tag.length > 0);

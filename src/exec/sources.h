@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exec/scan.h"
+#include "iceberg/changelog.h"
 #include "iceberg/table.h"
 
 /* What of the table is read. All zero: the current snapshot of main. At most one of the first four. */
@@ -17,6 +18,9 @@ typedef struct nl_iceberg_read {
     bool is_restricted;           /* only these data files are read (row-level commands, compaction): */
     const nl_str *files;          /* paths, sorted; borrowed for the source's life */
     uint32_t file_count;
+    bool is_changelog;            /* rows that came and went between start and end, with what happened to them, when and by which snapshot */
+    bool has_start_ms, has_end_ms;
+    int64_t start_ms, end_ms;     /* of a changelog only; times instead of snapshots */
 } nl_iceberg_read;
 
 /* One snapshot of a table, fixed when this is called. metadata_type has _file, _pos, _spec_id, _partition, _deleted (and

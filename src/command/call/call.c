@@ -65,8 +65,7 @@ static const nl_procedure *find_procedure(nl_str name)
 static bool is_known_elsewhere(nl_str name)
 {
     static const char *const names[] = {
-        "snapshot", "migrate", "add_files", "register_table", "create_changelog_view", "rewrite_position_delete_files",
-        "compute_table_stats", "compute_partition_stats", "rewrite_table_path",
+        "snapshot", "migrate", "add_files", "rewrite_table_path",
     };
     for (uint32_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return true;
@@ -177,6 +176,8 @@ static nl_status name_table(nl_call *call)
 {
     nl_command *command = call->command;
     nl_ast_name name;
+    if (call->arguments[0].text.length == 0)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, call->procedure->says_parameter ? "Cannot handle an empty identifier for parameter 'table'" : "Cannot handle an empty identifier for argument table");
     NL_TRY(nl_sql_parse_name(command->arena, call->arguments[0].text, NULL, &name));
     const bool has_catalog = name.count > 1 && nl_str_equal(name.parts[0].text, call->catalog_name);
     const nl_str *current;
@@ -195,11 +196,32 @@ static nl_status name_table(nl_call *call)
     return NULL;
 }
 
+/* What Iceberg says when the table is not there; create_changelog_view reads another one, whose name it gives. */
+static nl_status say_not_found(nl_call *call)
+{
+    nl_arena *arena = call->command->arena;
+    const nl_ast_name *name = &call->table_name;
+    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, name->count + 1);
+    nl_str dotted = {0};
+    for (uint32_t i = 0; i < name->count; i++) {
+        parts[i] = name->parts[i].text;
+        if (i > 0) dotted = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(dotted), i > 1 ? "." : "", NL_STR_ARG(parts[i]));
+    }
+    if (call->procedure->run != nl_call_create_changelog_view)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Couldn't load table '" NL_STR_FMT "' in catalog '" NL_STR_FMT "'", NL_STR_ARG(dotted), NL_STR_ARG(call->catalog_name));
+    parts[name->count] = NL_STR("changes");
+    return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted(call->command, parts, name->count + 1)));
+}
+
 static nl_status open_table(nl_call *call)
 {
-    NL_TRY(nl_write_table_open(call->command, &call->table_name, &call->target));
+    nl_status status = nl_write_table_open(call->command, &call->table_name, &call->target);
+    if (status && nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_NOT_FOUND) {
+        nl_error_free(status);
+        status = say_not_found(call);
+    }
     call->table = call->target.table;
-    return NULL;
+    return status;
 }
 
 static nl_status open_rows(nl_call *call)

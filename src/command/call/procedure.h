@@ -49,7 +49,8 @@ struct nl_procedure {
     nl_parameter parameters[NL_PARAMETERS_MAX + 1];
     nl_output_column outputs[NL_OUTPUTS_MAX + 1];
     nl_status (*run)(nl_call *call);
-    bool makes_table; /* the argument `table` names what is not there yet */
+    bool makes_table;    /* the argument `table` names what is not there yet */
+    bool says_parameter; /* Iceberg has two ways of speaking about its arguments */
 };
 
 const nl_procedure *nl_procedure_at(uint32_t i); /* NULL past the end */
@@ -70,3 +71,6 @@ NL_MUST_USE nl_status nl_call_where(nl_call *call, uint32_t parameter, const nl_
 
 nl_status nl_call_rewrite_data_files(nl_call *call);            /* rewrite.c */
 nl_status nl_call_rewrite_position_delete_files(nl_call *call); /* rewrite_deletes.c */
+nl_status nl_call_create_changelog_view(nl_call *call);         /* changelog.c */
+nl_status nl_call_compute_table_stats(nl_call *call);           /* statistics.c */
+nl_status nl_call_compute_partition_stats(nl_call *call);

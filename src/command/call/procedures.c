@@ -86,9 +86,18 @@ static nl_status ancestors_of(nl_call *call)
     return status;
 }
 
+/* How many deletions run at once is the pool's business, but a number that is none is refused. */
+static nl_status check_concurrent_deletes(const nl_call *call, uint32_t parameter)
+{
+    const int64_t count = nl_call_int(call, parameter, 1);
+    if (count > 0) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "max_concurrent_deletes should have value > 0, value: %lld", (long long)count);
+}
+
 static nl_status expire_snapshots(nl_call *call)
 {
-    enum { OLDER_THAN = 1, RETAIN_LAST = 2, SNAPSHOT_IDS = 5, CLEAN_METADATA = 6 };
+    enum { OLDER_THAN = 1, RETAIN_LAST = 2, CONCURRENT_DELETES = 3, SNAPSHOT_IDS = 5, CLEAN_METADATA = 6 };
+    NL_TRY(check_concurrent_deletes(call, CONCURRENT_DELETES));
     nl_expire_options options = {
         .has_older_than = nl_call_has(call, OLDER_THAN),
         .older_than_ms = nl_call_ms(call, OLDER_THAN),
@@ -127,7 +136,7 @@ static nl_status prefix_mode(const nl_call *call, uint32_t parameter, nl_orphan_
 
 static nl_status remove_orphan_files(nl_call *call)
 {
-    enum { OLDER_THAN = 1, LOCATION = 2, DRY_RUN = 3, FILE_LIST_VIEW = 5, EQUAL_SCHEMES = 6, EQUAL_AUTHORITIES = 7, PREFIX_MODE = 8 };
+    enum { OLDER_THAN = 1, LOCATION = 2, DRY_RUN = 3, CONCURRENT_DELETES = 4, FILE_LIST_VIEW = 5, EQUAL_SCHEMES = 6, EQUAL_AUTHORITIES = 7, PREFIX_MODE = 8 };
     nl_orphan_options options = {
         .has_older_than = nl_call_has(call, OLDER_THAN),
         .older_than_ms = nl_call_ms(call, OLDER_THAN),
@@ -137,6 +146,7 @@ static nl_status remove_orphan_files(nl_call *call)
     };
     const nl_str *paths = NULL;
     uint32_t path_count = 0;
+    NL_TRY(check_concurrent_deletes(call, CONCURRENT_DELETES));
     if (nl_call_has(call, FILE_LIST_VIEW)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not take file_list_view yet");
     NL_TRY(prefix_mode(call, PREFIX_MODE, &options));
     nl_call_map(call, EQUAL_SCHEMES, &options.equal_schemes, &options.equal_scheme_count);
@@ -211,7 +221,8 @@ static const nl_procedure procedures[] = {
      .doc = "Lists a snapshot and its ancestors, newest first.",
      .parameters = {TABLE, {"snapshot_id", NL_PARAMETER_BIGINT, false}},
      .outputs = {BIGINT_OUT("snapshot_id"), BIGINT_OUT("timestamp")},
-     .run = ancestors_of},
+     .run = ancestors_of,
+     .says_parameter = true},
     {.name = "expire_snapshots",
      .doc = "Removes old snapshots and the files that only they reach.",
      .parameters = {TABLE,
@@ -259,6 +270,29 @@ static const nl_procedure procedures[] = {
      .parameters = {TABLE, {"use_caching", NL_PARAMETER_BOOLEAN, false}, {"spec_id", NL_PARAMETER_INT, false}},
      .outputs = {INT_OUT("rewritten_manifests_count"), INT_OUT("added_manifests_count")},
      .run = rewrite_manifests},
+    {.name = "create_changelog_view",
+     .doc = "Makes a temporary view of the rows that came and went, snapshot by snapshot.",
+     .parameters = {TABLE,
+                    {"changelog_view", NL_PARAMETER_STRING, false},
+                    {"options", NL_PARAMETER_MAP, false},
+                    {"compute_updates", NL_PARAMETER_BOOLEAN, false},
+                    {"identifier_columns", NL_PARAMETER_STRINGS, false},
+                    {"net_changes", NL_PARAMETER_BOOLEAN, false}},
+     .outputs = {{"changelog_view", NL_TYPE_STRING, false}},
+     .run = nl_call_create_changelog_view,
+     .says_parameter = true},
+    {.name = "compute_table_stats",
+     .doc = "Counts the different values of columns, for planners of queries.",
+     .parameters = {TABLE, {"snapshot_id", NL_PARAMETER_BIGINT, false}, {"columns", NL_PARAMETER_STRINGS, false}},
+     .outputs = {{"statistics_file", NL_TYPE_STRING, true}},
+     .run = nl_call_compute_table_stats,
+     .says_parameter = true},
+    {.name = "compute_partition_stats",
+     .doc = "Writes a file of what lies in each partition.",
+     .parameters = {TABLE, {"snapshot_id", NL_PARAMETER_BIGINT, false}},
+     .outputs = {{"partition_statistics_file", NL_TYPE_STRING, true}},
+     .run = nl_call_compute_partition_stats,
+     .says_parameter = true},
     {.name = "register_table",
      .doc = "Makes a table of an existing metadata file.",
      .parameters = {TABLE, {"metadata_file", NL_PARAMETER_STRING, true}},

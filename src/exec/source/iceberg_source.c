@@ -8,7 +8,10 @@
 #include "exec/source/predicate.h"
 #include "iceberg/name_mapping.h"
 
-enum { META_SPEC_ID, META_PARTITION, META_FILE, META_POS, META_DELETED, META_ROW_ID, META_LAST_UPDATED, META_COUNT };
+/* Hidden columns; those of a changelog are visible, behind the table's own. */
+enum { META_SPEC_ID, META_PARTITION, META_FILE, META_POS, META_DELETED, META_ROW_ID, META_LAST_UPDATED, META_HIDDEN_COUNT,
+       META_CHANGE_TYPE = META_HIDDEN_COUNT, META_CHANGE_ORDINAL, META_COMMIT_SNAPSHOT, META_COUNT };
+#define CHANGE_COLUMNS (META_COUNT - META_HIDDEN_COUNT)
 
 typedef struct iceberg_source {
     nl_table base;
@@ -26,6 +29,8 @@ typedef struct iceberg_source {
     bool is_restricted;                /* to these files, sorted by path */
     const nl_str *files;
     uint32_t file_count;
+    bool is_changelog;
+    nl_changelog_range range;
 } iceberg_source;
 
 static const iceberg_source *source_of(const nl_table *table)
@@ -66,6 +71,21 @@ static nl_status snapshot_of_ref(iceberg_source *self, nl_str name, bool is_tag)
     return NULL;
 }
 
+static nl_status choose_range(iceberg_source *self, const nl_iceberg_read *read)
+{
+    if (read->has_snapshot_id || read->has_timestamp || read->tag.length || read->branch.length)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set neither snapshot-id, as-of-timestamp, branch and tag for changelogs");
+    self->after_snapshot_id = NL_NONE;
+    self->schema = nl_table_schema(self->metadata);
+    self->range = (nl_changelog_range){.start_snapshot_id = read->start_snapshot_id,
+                                       .end_snapshot_id = read->end_snapshot_id,
+                                       .has_start_ms = read->has_start_ms,
+                                       .has_end_ms = read->has_end_ms,
+                                       .start_ms = read->start_ms,
+                                       .end_ms = read->end_ms};
+    return NULL;
+}
+
 static nl_status choose_snapshot(iceberg_source *self, const nl_iceberg_read *read)
 {
     self->snapshot = nl_table_current_snapshot(self->metadata);
@@ -73,6 +93,10 @@ static nl_status choose_snapshot(iceberg_source *self, const nl_iceberg_read *re
     self->is_restricted = read->is_restricted;
     self->files = read->files;
     self->file_count = read->file_count;
+    self->is_changelog = read->is_changelog;
+    if (read->is_changelog) return choose_range(self, read);
+    if (read->has_start_ms || read->has_end_ms)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set start-timestamp or end-timestamp for incremental scans and batch scan. They are only valid for changelog scans.");
     if (read->branch.length) {
         NL_TRY(snapshot_of_ref(self, read->branch, false));
         self->schema = nl_table_schema(self->metadata); /* a branch is read with the table's schema */
@@ -108,13 +132,29 @@ static const nl_type *prunable_type(nl_arena *arena, const nl_ice_type *ice, con
     return nl_type_struct(arena, fields, sql->child_count);
 }
 
+static const nl_type *changelog_type(nl_arena *arena, const nl_type *table_type)
+{
+    const nl_field added[CHANGE_COLUMNS] = {
+        {.name = NL_STR("_change_type"), .type = nl_type_string(), .comment = NL_STR("Record type in changelog")},
+        {.name = NL_STR("_change_ordinal"), .type = nl_type_int(), .comment = NL_STR("Change ordinal in changelog")},
+        {.name = NL_STR("_commit_snapshot_id"), .type = nl_type_bigint(), .comment = NL_STR("Commit snapshot ID")},
+    };
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, table_type->child_count + CHANGE_COLUMNS);
+    for (uint32_t i = 0; i < table_type->child_count; i++)
+        fields[i] = table_type->children[i];
+    for (uint32_t i = 0; i < CHANGE_COLUMNS; i++)
+        fields[table_type->child_count + i] = added[i];
+    return nl_type_struct(arena, fields, table_type->child_count + CHANGE_COLUMNS);
+}
+
 static nl_status make_types(iceberg_source *self)
 {
     NL_TRY(nl_ice_type_to_sql(self->arena, self->schema->root, &self->file_type));
     self->base.row_type = prunable_type(self->arena, self->schema->root, self->file_type);
+    if (self->is_changelog) self->base.row_type = changelog_type(self->arena, self->base.row_type);
     NL_TRY(nl_table_partition_type_union(self->arena, self->metadata, &self->partition_union));
     NL_TRY(nl_ice_type_to_sql(self->arena, self->partition_union, &self->partition_type));
-    nl_field fields[META_COUNT] = {
+    nl_field fields[META_HIDDEN_COUNT] = {
         [META_SPEC_ID] = {.name = NL_STR("_spec_id"), .type = nl_type_int(), .is_nullable = false},
         [META_PARTITION] = {.name = NL_STR("_partition"), .type = self->partition_type, .is_nullable = true},
         [META_FILE] = {.name = NL_STR("_file"), .type = nl_type_string(), .is_nullable = false},
@@ -123,7 +163,7 @@ static nl_status make_types(iceberg_source *self)
         [META_ROW_ID] = {.name = NL_STR("_row_id"), .type = nl_type_bigint(), .is_nullable = true},
         [META_LAST_UPDATED] = {.name = NL_STR("_last_updated_sequence_number"), .type = nl_type_bigint(), .is_nullable = true},
     };
-    const uint32_t count = self->metadata->format_version >= 3 ? META_COUNT : META_ROW_ID;
+    const uint32_t count = self->metadata->format_version >= 3 ? META_HIDDEN_COUNT : META_ROW_ID;
     self->base.metadata_type = nl_type_struct(self->arena, fields, count);
     return NULL;
 }
@@ -135,6 +175,7 @@ typedef struct scan_owner { /* what the file scan's callbacks need; lives as lon
     nl_scan_plan *plan;
     const nl_table *table;
     struct unit_context *contexts;
+    const nl_file_change *changes; /* of a changelog: one per task */
 } scan_owner;
 
 typedef struct unit_context {
@@ -197,8 +238,11 @@ static void free_owner(void *owner)
 
 /* ---- planning -------------------------------------------------------------------------------------------------- */
 
-static nl_status plan_files(const iceberg_source *self, const nl_predicate *predicate, nl_pool *pool, nl_memory *memory, nl_scan_plan **plan)
+/* *changes: of a changelog, else NULL. */
+static nl_status plan_files(const iceberg_source *self, const nl_predicate *predicate, nl_pool *pool, nl_memory *memory, nl_scan_plan **plan,
+                            const nl_file_change **changes)
 {
+    *changes = NULL;
     const nl_scan_planning planning = {
         .fs = self->table->fs,
         .cache = self->table->manifest_cache,
@@ -210,6 +254,7 @@ static nl_status plan_files(const iceberg_source *self, const nl_predicate *pred
         .pool = pool,
         .memory = memory,
     };
+    if (self->is_changelog) return nl_changelog_plan(&planning, &self->range, plan, changes);
     nl_table_store *store = self->table->store;
     if (store->ops->plan_scan) {
         NL_TRY(store->ops->plan_scan(store, &planning, plan));
@@ -262,6 +307,13 @@ static nl_unit_column_kind kind_of_metadata(uint32_t meta)
     }
 }
 
+/* Which column stands so many places behind the table's own. */
+static uint32_t hidden_column(const iceberg_source *self, uint32_t place)
+{
+    if (!self->is_changelog) return place;
+    return place < CHANGE_COLUMNS ? META_HIDDEN_COUNT + place : place - CHANGE_COLUMNS;
+}
+
 static void lay_out_columns(const iceberg_source *self, const nl_logical *scan, nl_arena *arena, column_layout *layout)
 {
     const uint32_t visible = self->file_type->child_count;
@@ -274,7 +326,7 @@ static void lay_out_columns(const iceberg_source *self, const nl_logical *scan, 
             *column = (nl_scan_column){.kind = NL_COLUMN_FROM_FILE, .read_column = read_field(layout, &self->file_type->children[at])};
             continue;
         }
-        const uint32_t meta = at - visible;
+        const uint32_t meta = hidden_column(self, at - visible);
         column->kind = kind_of_metadata(meta);
         if (column->kind == NL_COLUMN_PATH || column->kind == NL_COLUMN_POSITION) continue;
         if (column->kind != NL_COLUMN_CONSTANT) { /* row lineage: a file may hold it, of rows that were copied */
@@ -308,9 +360,20 @@ static nl_status add_delete_keys(const iceberg_source *self, const nl_scan_plan 
     return NULL;
 }
 
-static void fill_constants(const iceberg_source *self, const column_layout *layout, const nl_file_task *task, nl_arena *arena, nl_scan_unit *unit)
+static void fill_changes(const column_layout *layout, const nl_file_change *change, nl_value *constants)
+{
+    if (layout->wants[META_CHANGE_TYPE])
+        constants[layout->constants[META_CHANGE_TYPE]] = nl_value_string(change->is_delete ? NL_STR("DELETE") : NL_STR("INSERT"));
+    if (layout->wants[META_CHANGE_ORDINAL]) constants[layout->constants[META_CHANGE_ORDINAL]] = nl_value_int(nl_type_int(), change->ordinal);
+    if (layout->wants[META_COMMIT_SNAPSHOT]) constants[layout->constants[META_COMMIT_SNAPSHOT]] = nl_value_int(nl_type_bigint(), change->snapshot_id);
+}
+
+/* change: of a changelog, else NULL. */
+static void fill_constants(const iceberg_source *self, const column_layout *layout, const nl_file_task *task, const nl_file_change *change, nl_arena *arena,
+                           nl_scan_unit *unit)
 {
     nl_value *constants = NL_NEW_ARRAY(arena, nl_value, layout->constant_count);
+    if (change) fill_changes(layout, change, constants);
     if (layout->wants[META_SPEC_ID]) constants[layout->constants[META_SPEC_ID]] = nl_value_int(nl_type_int(), task->spec->spec_id);
     if (layout->wants[META_PARTITION]) constants[layout->constants[META_PARTITION]] = partition_value(self, task, arena);
     if (layout->wants[META_DELETED]) constants[layout->constants[META_DELETED]] = nl_value_boolean(false);
@@ -344,9 +407,10 @@ static bool is_read(const iceberg_source *self, nl_str path)
     return !self->is_restricted || (self->file_count > 0 && bsearch(&path, self->files, self->file_count, sizeof(path), compare_paths));
 }
 
-static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan, const column_layout *layout, bool is_exact, bool has_filter, nl_arena *arena,
+static nl_status make_units(const iceberg_source *self, const scan_owner *owner, const column_layout *layout, bool is_exact, bool has_filter, nl_arena *arena,
                             nl_scan_unit *units, uint32_t *unit_count)
 {
+    const nl_scan_plan *plan = owner->plan;
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const nl_file_task *task = &plan->tasks[i];
         if (!is_read(self, task->file->path)) continue;
@@ -359,7 +423,7 @@ static nl_status make_units(const iceberg_source *self, const nl_scan_plan *plan
             .task = task,
             .is_wholly_matching = has_filter ? is_exact && task->is_wholly_matching : true,
         };
-        fill_constants(self, layout, task, arena, unit);
+        fill_constants(self, layout, task, owner->changes ? &owner->changes[i] : NULL, arena, unit);
     }
     return nl_arena_check(arena);
 }
@@ -387,7 +451,7 @@ static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const
     nl_arena *arena = out->arena;
     const int64_t start_micros = nl_now_micros();
     NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &out->predicate, &is_exact));
-    NL_TRY(plan_files(self, out->predicate, query->pool, query->memory, &owner->plan));
+    NL_TRY(plan_files(self, out->predicate, query->pool, query->memory, &owner->plan, &owner->changes));
     lay_out_columns(self, scan, arena, &layout);
     NL_TRY(add_delete_keys(self, owner->plan, arena, &layout));
     owner->contexts = calloc(owner->plan->task_count + 1, sizeof(*owner->contexts));
@@ -398,7 +462,7 @@ static nl_status prepare_scan(const iceberg_source *self, nl_query *query, const
     out->files_total = NL_MAX(owner->plan->files_total, owner->plan->task_count);
     out->columns = layout.columns;
     out->read_type = nl_type_struct(arena, layout.read_fields, layout.read_count);
-    NL_TRY(make_units(self, owner->plan, &layout, is_exact, scan->scan.filter != NULL, arena, out->units, &out->unit_count));
+    NL_TRY(make_units(self, owner, &layout, is_exact, scan->scan.filter != NULL, arena, out->units, &out->unit_count));
     if (owner->plan->delete_files > 0) out->deletes = nl_delete_cache_new(self->table->fs, self->schema, query->memory);
     report_scan(self, out, owner->plan, start_micros);
     return NULL;
@@ -438,9 +502,10 @@ static nl_status iceberg_estimate(const nl_table *table, const nl_logical *scan,
     const iceberg_source *self = source_of(table);
     const nl_predicate *predicate = NULL;
     nl_scan_plan *plan = NULL;
+    const nl_file_change *changes = NULL;
     nl_arena *arena = nl_arena_new(NULL);
     nl_status status = scan ? nl_predicate_of_expr(arena, scan->scan.filter, scan, &predicate, NULL) : NULL;
-    if (!status) status = plan_files(self, predicate, NULL, self->table->memory, &plan);
+    if (!status) status = plan_files(self, predicate, NULL, self->table->memory, &plan, &changes);
     *row_count = plan ? plan->row_count : -1;
     *bytes = plan ? plan->bytes : -1;
     nl_scan_plan_release(plan);
@@ -454,12 +519,13 @@ static nl_status iceberg_column_statistics(const nl_table *table, uint32_t colum
 {
     const iceberg_source *self = source_of(table);
     nl_scan_plan *plan = NULL;
+    const nl_file_change *changes = NULL;
     *statistics = (nl_table_column_statistics){.null_count = -1, .distinct_count = -1};
     if (column >= self->base.row_type->child_count) return NULL;
     const int32_t field_id = self->base.row_type->children[column].field_id;
     const nl_schema_column *field = field_id ? nl_schema_find_id(self->schema, field_id) : NULL;
     if (!field || nl_ice_type_is_nested(field->field->type)) return NULL;
-    NL_TRY(plan_files(self, NULL, NULL, self->table->memory, &plan));
+    NL_TRY(plan_files(self, NULL, NULL, self->table->memory, &plan, &changes));
     bool has_all = plan->task_count > 0 && plan->task_count <= STATISTICS_FILES_MAX;
     int64_t null_count = 0;
     nl_status status = NULL;
@@ -556,9 +622,10 @@ static nl_status iceberg_aggregate(const nl_table *table, const nl_logical *scan
     const iceberg_source *self = source_of(table);
     const nl_predicate *predicate = NULL;
     nl_scan_plan *plan = NULL;
+    const nl_file_change *changes = NULL;
     bool is_exact = true;
     if (scan) NL_TRY(nl_predicate_of_expr(arena, scan->scan.filter, scan, &predicate, &is_exact));
-    NL_TRY(plan_files(self, predicate, NULL, self->table->memory, &plan));
+    NL_TRY(plan_files(self, predicate, NULL, self->table->memory, &plan, &changes));
     *is_known = is_exact && !self->is_restricted;
     for (uint32_t i = 0; *is_known && i < plan->task_count; i++)
         *is_known = plan->tasks[i].is_wholly_matching && plan->tasks[i].delete_count == 0;
@@ -573,6 +640,7 @@ static void iceberg_append_text(const nl_table *table, nl_builder *out)
 {
     const iceberg_source *self = source_of(table);
     nl_append(out, self->table->name);
+    if (self->is_changelog) nl_append(out, NL_STR(".changes"));
     if (self->snapshot) nl_append_f(out, " (snapshot %lld)", (long long)self->snapshot->snapshot_id);
 }
 
@@ -623,7 +691,7 @@ nl_status nl_iceberg_source_new(nl_iceberg_table *table, const nl_iceberg_read *
 
 bool nl_table_is_iceberg(const nl_table *table)
 {
-    return table->ops == &iceberg_ops;
+    return table->ops == &iceberg_ops && !source_of(table)->is_changelog;
 }
 
 nl_iceberg_table *nl_iceberg_source_table(const nl_table *source)

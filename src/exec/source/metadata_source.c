@@ -106,8 +106,6 @@ static const metadata_row rows[] = {
     {"position_deletes", nl_position_deletes_type, nl_produce_position_deletes, MANIFESTS_SNAPSHOT, false, DELETES},
 };
 
-static const char *const unfinished[] = {"changes"};
-
 static void free_metadata_table(void *owner)
 {
     nl_metadata_table *self = owner;
@@ -230,8 +228,11 @@ nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_
     *is_known = true;
     for (uint32_t i = 0; i < NL_COUNT(rows); i++)
         if (nl_str_is_nocase(name, rows[i].name)) return make_source(table, &rows[i], read, source);
-    for (uint32_t i = 0; i < NL_COUNT(unfinished); i++)
-        if (nl_str_is_nocase(name, unfinished[i])) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not have the metadata table %s yet", unfinished[i]);
+    if (nl_str_is_nocase(name, "changes")) {
+        nl_iceberg_read changelog = *read;
+        changelog.is_changelog = true;
+        return nl_iceberg_source_new(table, &changelog, source);
+    }
     *is_known = false;
     return NULL;
 }

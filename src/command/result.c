@@ -68,7 +68,9 @@ nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done)
     result->is_finished = true;
     if (!result->rows || nl_column_builder_length(result->rows->builders[0]) == 0) return NULL;
     *is_done = false;
-    return finish_rows(result->rows, batch);
+    nl_status status = finish_rows(result->rows, batch);
+    if (status) nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE); /* what the command changed is in force: it is no clean failure */
+    return nl_note_if(status, NL_HERE, "the statement was carried out; only the rows that tell about it could not be made");
 }
 
 void nl_result_close(nl_result *result)

@@ -15,6 +15,7 @@
 
 #define REQUEST_BYTES_MAX  (16u << 20)
 #define UNKNOWN_TRIES_MAX  4
+#define PURGE_TRIES_MAX   5 /* of a table that is committed to all the time */
 #define UNKNOWN_WAIT_MS    50l /* doubled before each further try */
 #define DATABASE_NAME_MAX  252
 #define TABLE_NAME_MAX     255
@@ -663,6 +664,30 @@ static nl_status load_to_purge(glue_catalog *self, const nl_identifier *identifi
     return NULL;
 }
 
+/* DeleteTable takes no version: asking once more just before leaves others no more than that moment for a commit that would be lost. */
+static nl_status metadata_file_of(const glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *metadata_file)
+{
+    const json_t *entry;
+    NL_TRY(get_table(self, identifier->namespace_parts[0], identifier->name, arena, &entry));
+    *metadata_file = text_of(member_of(entry, "Parameters"), "metadata_location");
+    return NULL;
+}
+
+/* What is purged are the files of the metadata that is in force when the entry goes. */
+static nl_status load_last(glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_iceberg_table **table)
+{
+    for (int tries = 0; tries < PURGE_TRIES_MAX; tries++) {
+        nl_str now = {0};
+        nl_iceberg_table_release(*table);
+        *table = NULL;
+        NL_TRY(load_to_purge(self, identifier, table));
+        if (!*table) return NULL;
+        NL_TRY(metadata_file_of(self, identifier, arena, &now));
+        if (!now.length || nl_str_equal(now, (*table)->metadata->metadata_file)) return NULL;
+    }
+    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "The table " NL_STR_FMT " is being written to: it was not dropped", NL_STR_ARG(identifier->name));
+}
+
 static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
 {
     const json_t *entry;
@@ -673,7 +698,7 @@ static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifi
     NL_TRY(get_table(self, database, identifier->name, arena, &entry));
     if (!entry || !is_iceberg(entry)) return NULL;
     deletion result = NOT_THERE;
-    nl_status status = is_purge ? load_to_purge(self, identifier, &table) : NULL;
+    nl_status status = is_purge ? load_last(self, identifier, arena, &table) : NULL;
     if (!status) status = delete_table(self, database, identifier->name, arena, &result);
     *was_dropped = !status && result != NOT_THERE;
     if (!status && table && result == DELETED) status = nl_purge_table_files(table->fs, table->metadata, table->memory);
@@ -742,11 +767,21 @@ static nl_status undo_copy(const glue_catalog *self, const json_t *entry, const 
 {
     bool is_unchanged = false;
     deletion result;
-    if (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE)
+    const bool is_certain = nl_error_condition(status) == NL_COND_NILAS_COMMIT_FAILED; /* there was no deletion */
+    if (!is_certain && (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE))
         return nl_note_if(status, NL_HERE, "the table has both names: drop the old one without PURGE when Glue answers again");
     nl_error *second = check_copy(self, entry, to, arena, &is_unchanged);
     if (!second && is_unchanged) second = delete_table(self, to->namespace_parts[0], to->name, arena, &result);
     return nl_first_error(nl_note_if(status, NL_HERE, "renaming to " NL_STR_FMT, NL_STR_ARG(to->name)), second);
+}
+
+/* A commit to the old name since it was read would be lost with the entry. */
+static nl_status check_unchanged(const glue_catalog *self, const json_t *entry, const nl_identifier *from, nl_arena *arena)
+{
+    nl_str now = {0};
+    NL_TRY(metadata_file_of(self, from, arena, &now));
+    if (!now.length || nl_str_equal(now, text_of(member_of(entry, "Parameters"), "metadata_location"))) return NULL;
+    return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "The table " NL_STR_FMT " was written to while it was being renamed: it keeps its name", NL_STR_ARG(from->name));
 }
 
 /* Glue cannot rename: the entry is made anew, then the old one goes; should that fail, the new one goes. */
@@ -765,7 +800,8 @@ static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const 
     NL_TRY(get_table(self, from->namespace_parts[0], from->name, arena, &entry));
     if (!entry || !is_iceberg(entry)) return table_not_found(self, from, arena);
     NL_TRY(make_copy(self, entry, to, arena));
-    nl_status status = delete_table(self, from->namespace_parts[0], from->name, arena, &result);
+    nl_status status = check_unchanged(self, entry, from, arena);
+    if (!status) status = delete_table(self, from->namespace_parts[0], from->name, arena, &result);
     /* Gone: by us, by a try of ours whose answer was lost, or by another; the new entry keeps the table. */
     return status ? undo_copy(self, entry, to, arena, status) : NULL;
 }

@@ -21,6 +21,7 @@ typedef struct fake_glue {
     mode deleting;       /* the same of DeleteTable */
     uint32_t deletes_left, delete_count;
     uint32_t page_size;
+    uint32_t gets_until_commit; /* of GetTable: somebody else commits just before that one is answered; 0: nobody does */
     json_t *last_update; /* the last UpdateTable or CreateTable */
     uint32_t unsigned_count;
 } fake_glue;
@@ -118,6 +119,20 @@ static void list_tables(fake_glue *self, const json_t *request, test_answer *ans
     answer_json(answer, result);
 }
 
+/* The metadata is the same under another name, one directory up in the log of versions. */
+static void commit_of_another(fake_glue *self, json_t *table)
+{
+    json_t *parameters = json_object_get(table, "Parameters");
+    const char *file = json_string_value(json_object_get(parameters, "metadata_location"));
+    char next[600], command[1300], version[16];
+    snprintf(next, sizeof(next), "%.*s-again.metadata.json", (int)(strlen(file) - strlen(".metadata.json")), file);
+    snprintf(command, sizeof(command), "cp '%s' '%s'", file, next);
+    if (system(command) != 0) abort();
+    snprintf(version, sizeof(version), "%u", ++self->version);
+    json_object_set_new(table, "VersionId", json_string(version));
+    json_object_set_new(parameters, "metadata_location", json_string(next));
+}
+
 static void serve(void *argument, const test_request *request, test_answer *answer)
 {
     fake_glue *self = argument;
@@ -129,6 +144,7 @@ static void serve(void *argument, const test_request *request, test_answer *answ
     const char *name = json_string_value(json_object_get(json, "Name"));
     json_t *table = name ? json_object_get(self->tables, name) : NULL;
     if (strcmp(operation, "AWSGlue.GetTable") == 0) {
+        if (self->gets_until_commit > 0 && --self->gets_until_commit == 0 && table) commit_of_another(self, table);
         if (table) answer_json(answer, json_pack("{s:O}", "Table", table));
         else refuse(answer, 400, "EntityNotFoundException");
     } else if (strcmp(operation, "AWSGlue.DeleteTable") == 0) {
@@ -433,6 +449,41 @@ static void test_files_are_purged_only_after_a_deletion_that_was_answered(void *
     }
 }
 
+/* GetTable is asked first of all, and once more just before DeleteTable, which takes no version. */
+static void test_a_commit_during_a_rename_keeps_the_old_name(void **state)
+{
+    fake_glue *self = *state;
+    nl_iceberg_table *table = NULL;
+    assert_ok(create(&table));
+    nl_iceberg_table_release(table);
+    self->gets_until_commit = 2;
+    nl_status status = nl_catalog_rename_table(catalog, &identifier, &renamed);
+    assert_non_null(status);
+    assert_int_equal(nl_error_condition(status), NL_COND_NILAS_COMMIT_FAILED);
+    nl_error_free(status);
+    assert_int_equal(self->gets_until_commit, 0);
+    assert_non_null(json_object_get(self->tables, "t"));
+    assert_null(json_object_get(self->tables, "u"));
+    assert_ok(nl_catalog_rename_table(catalog, &identifier, &renamed));
+    assert_null(json_object_get(self->tables, "t"));
+    assert_non_null(strstr(text_at(json_object_get(self->tables, "u"), "Parameters", "metadata_location"), "-again"));
+}
+
+static void test_a_purge_takes_what_was_committed_meanwhile(void **state)
+{
+    fake_glue *self = *state;
+    nl_iceberg_table *table = NULL;
+    bool was_dropped = false;
+    assert_ok(create(&table));
+    nl_iceberg_table_release(table);
+    const uint32_t file_count = metadata_files();
+    self->gets_until_commit = 3; /* is there one; which metadata; is it still that one */
+    assert_ok(nl_catalog_drop_table(catalog, &identifier, true, &was_dropped));
+    assert_true(was_dropped);
+    assert_int_equal(self->gets_until_commit, 0);
+    assert_int_equal(metadata_files(), file_count); /* the older file is not in this metadata's log: the newer one is gone */
+}
+
 static void test_refusals_are_errors_with_glues_words(void **state)
 {
     fake_glue *self = *state;
@@ -532,6 +583,8 @@ int main(void)
         TEST(test_a_failure_that_may_have_been_a_commit_removes_nothing),
         TEST(test_a_rename_without_answers_loses_nothing),
         TEST(test_files_are_purged_only_after_a_deletion_that_was_answered),
+        TEST(test_a_commit_during_a_rename_keeps_the_old_name),
+        TEST(test_a_purge_takes_what_was_committed_meanwhile),
         TEST(test_refusals_are_errors_with_glues_words),
         TEST(test_lists_go_over_all_pages),
         TEST(test_names_are_checked),

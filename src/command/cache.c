@@ -1,6 +1,5 @@
-/* command/cache.c - CACHE, UNCACHE, CLEAR CACHE and REFRESH TABLE. Nothing is kept between statements but footers and
- * manifests, which know when they are stale: these statements check their names and give CACHE … AS its view. */
-#include "command/command_private.h"
+/* command/cache.c - CACHE, UNCACHE, CLEAR CACHE and REFRESH TABLE; what they keep is in cached.c. */
+#include "command/cached.h"
 #include "command/plain_tables.h"
 
 static nl_status check_relation(nl_command *command, const nl_ast_name *name)
@@ -15,24 +14,60 @@ static nl_status check_relation(nl_command *command, const nl_ast_name *name)
     return NULL;
 }
 
+static nl_status level_of(nl_command *command, const nl_ast_properties *options, nl_storage_level *level)
+{
+    const nl_property *items;
+    uint32_t count;
+    nl_command_properties(command, options, &items, &count);
+    NL_TRY(nl_storage_level_parse(NL_STR("MEMORY_AND_DISK"), level));
+    for (uint32_t i = 0; i < count; i++)
+        if (nl_str_is_nocase(items[i].key, "storageLevel")) NL_TRY(nl_storage_level_parse(items[i].value, level));
+    return NULL;
+}
+
+static nl_status put(nl_command *command, const nl_ast_cache *cache, const nl_storage_level *level)
+{
+    const nl_str *parts;
+    uint32_t count;
+    NL_TRY(nl_command_name(command, &cache->name, &parts, &count));
+    return nl_cached_put_name(command, parts, count, level, cache->is_lazy);
+}
+
 nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_cache *cache = statement->cache;
-    if (!cache->query) return check_relation(command, &cache->name);
+    nl_storage_level level;
+    NL_TRY(level_of(command, cache->options, &level));
+    if (!cache->query) {
+        NL_TRY(check_relation(command, &cache->name));
+        return put(command, cache, &level);
+    }
     nl_ast_create_view view = {.is_temporary = true, .name = cache->name, .query = cache->query, .query_text = cache->query_text};
     nl_ast_statement create = {.kind = NL_AST_STATEMENT_CREATE_VIEW, .range = statement->range, .text = statement->text, .create_view = &view};
-    return nl_run_create_view(command, &create);
+    NL_TRY(nl_run_create_view(command, &create));
+    return put(command, cache, &level);
 }
 
 nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_cache *cache = statement->cache;
-    return cache->is_if_exists ? NULL : check_relation(command, &cache->name);
+    const nl_str *parts;
+    uint32_t count;
+    nl_status status = check_relation(command, &cache->name);
+    if (status && cache->is_if_exists && nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_NOT_FOUND) {
+        nl_error_free(status);
+        return NULL;
+    }
+    NL_TRY(status);
+    NL_TRY(nl_command_name(command, &cache->name, &parts, &count));
+    const bool is_view = count == 1 && nl_session_find_view(command->session, parts[0], false);
+    return nl_cached_drop_name(command, parts, count, !is_view);
 }
 
 nl_status nl_run_clear_cache(nl_command *command, const nl_ast_statement *statement)
 {
-    (void)command, (void)statement;
+    (void)statement;
+    nl_command_clear_cache(command->session);
     return NULL;
 }
 

@@ -27,6 +27,19 @@ typedef struct nl_command_tree {
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
 /* A query, analyzed only: the result has its schema and no rows. */
 NL_MUST_USE nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
+/* What cache() and its like keep of queries; see command/cached.h. A query that is kept already stays as it is. */
+typedef struct nl_storage_level {
+    bool use_disk, use_memory, use_off_heap, deserialized;
+    int32_t replication;
+} nl_storage_level;
+NL_MUST_USE nl_status nl_command_persist(nl_session *session, const nl_command_tree *tree, const nl_storage_level *level);
+NL_MUST_USE nl_status nl_command_unpersist(nl_session *session, const nl_command_tree *tree);
+NL_MUST_USE nl_status nl_command_storage_level(nl_session *session, const nl_command_tree *tree, nl_storage_level *level, bool *is_found);
+void nl_command_clear_cache(nl_session *session);
+void nl_command_tables_changed(nl_session *session); /* by other ways than statements: what is kept is compared when it is next used */
+/* The query's rows as a table (counted), made now or by its first scan. */
+struct nl_table;
+NL_MUST_USE nl_status nl_command_checkpoint(nl_session *session, const nl_command_tree *tree, const nl_storage_level *level, bool is_eager, const struct nl_table **table);
 /* The plain files that a query reads, as URIs; in the arena. */
 NL_MUST_USE nl_status nl_command_input_files(nl_session *session, const nl_command_tree *tree, nl_arena *arena, const nl_str **files, uint32_t *count);
 /* A result of rows made by the caller: one field per column, texts and values are copied. */

@@ -19,6 +19,7 @@ typedef struct nl_command {
     nl_query query;
     nl_result *result;        /* being made */
     bool is_deferred;         /* nl_command_tree's */
+    const nl_logical *analyzed; /* of nl_command_analyze_tree */
     struct nl_opened_table *opened; /* tables that the statement's names have led to so far: see resolver.c */
     nl_list plain_read; /* nl_str *: locations of tables over plain files that the statement reads */
     uint32_t view_depth;
@@ -28,6 +29,8 @@ typedef struct nl_command {
 
 /* A result with its command, before anything has run; ends with nl_result_close. */
 NL_MUST_USE nl_status nl_result_new(nl_session *session, nl_result **result, nl_command **command);
+
+nl_command *nl_result_command(nl_result *result); /* borrowed */
 
 /* Gives the rows: exactly one of these per statement, or none for a statement without output. */
 /* A query's plan, optimized and streamed. */

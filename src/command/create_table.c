@@ -1,4 +1,5 @@
 /* command/create_table.c - CREATE TABLE, REPLACE TABLE, with and without AS query. */
+#include "command/cached.h"
 #include "command/write.h"
 
 #include "base/limits.h"
@@ -237,7 +238,7 @@ static nl_status create_from_query(creation *self)
     nl_command *command = self->command;
     const nl_logical *query = NULL;
     nl_iceberg_table *table = NULL;
-    NL_TRY(nl_analyze_query(&command->context, self->ast->query, &query));
+    NL_TRY(nl_cached_analyze(command, self->ast->query, &query));
     NL_TRY(nl_view_check_columns(command, query, NULL, 0));
     NL_TRY(make_request(self, query_type(self, query)));
     NL_TRY(nl_catalog_stage_table(self->name.catalog, &self->name.identifier, &self->request, self->ast->is_replace,

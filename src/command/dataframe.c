@@ -1,5 +1,5 @@
 /* command/dataframe.c - what the analyzer asks for DataFrames: files by format and options, and rows of a plan run now. */
-#include "command/command_private.h"
+#include "command/cached.h"
 
 #include "exec/sources.h"
 
@@ -60,6 +60,7 @@ nl_status nl_command_run_plan(nl_resolver *self, const nl_logical *plan, uint32_
     const nl_logical *optimized = NULL;
     row_collector collector = {.base.consume = collect, .arena = arena, .column_count = plan->column_count, .row_max = row_max};
     collector.values = NL_NEW_ARRAY(arena, nl_value, (size_t)row_max * plan->column_count + 1);
+    NL_TRY(nl_cached_use(command, plan, &plan));
     NL_TRY(nl_command_optimize(command, nl_logical_limit(arena, plan, row_max, 0), &optimized));
     NL_TRY(nl_query_run(&command->query, optimized, &collector.base));
     *values = collector.values;

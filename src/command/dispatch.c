@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "command/cached.h"
 #include "command/substitution.h"
 #include "exec/sources.h"
 
@@ -128,13 +129,38 @@ nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement)
     return nl_sql_parse(command->arena, command->text, &options, statement);
 }
 
+/* Also statements that failed: some of their work may have been done. */
+static bool changes_tables(int kind)
+{
+    switch (kind) {
+    case NL_AST_STATEMENT_QUERY:
+    case NL_AST_STATEMENT_EXPLAIN:
+    case NL_AST_STATEMENT_SHOW:
+    case NL_AST_STATEMENT_DESCRIBE:
+    case NL_AST_STATEMENT_SET_CONF:
+    case NL_AST_STATEMENT_SET_TIME_ZONE:
+    case NL_AST_STATEMENT_USE:
+    case NL_AST_STATEMENT_SET_CATALOG:
+    case NL_AST_STATEMENT_CREATE_VIEW:
+    case NL_AST_STATEMENT_CREATE_FUNCTION:
+    case NL_AST_STATEMENT_DECLARE_VARIABLE:
+    case NL_AST_STATEMENT_SET_VARIABLE:
+    case NL_AST_STATEMENT_CACHE:
+    case NL_AST_STATEMENT_UNCACHE:
+    case NL_AST_STATEMENT_CLEAR_CACHE: return false;
+    default: return true;
+    }
+}
+
 nl_status nl_command_dispatch(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_statement_handler handler = handlers[statement->kind];
     if (!handler)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas %s does not run this statement yet: " NL_STR_FMT, NILAS_VERSION,
                              NL_STR_ARG(first_words(command->arena, command->text)));
-    return handler(command, statement);
+    nl_status status = handler(command, statement);
+    if (changes_tables(statement->kind)) nl_command_tables_changed(command->session);
+    return status;
 }
 
 static nl_status run(nl_command *command, nl_str text)
@@ -180,6 +206,7 @@ static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool
     if (is_run) return nl_command_dispatch(command, made.statement);
     NL_CHECK(made.statement->kind == NL_AST_STATEMENT_QUERY);
     NL_TRY(nl_analyze_query(&command->context, made.statement->query, &plan));
+    command->analyzed = plan;
     nl_command_show_schema(command, plan);
     return NULL;
 }
@@ -265,6 +292,6 @@ nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint
 nl_status nl_run_query(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_logical *plan = NULL;
-    NL_TRY(nl_analyze_query(&command->context, statement->query, &plan));
+    NL_TRY(nl_cached_analyze(command, statement->query, &plan));
     return nl_command_stream(command, plan);
 }

@@ -1,4 +1,5 @@
 /* command/explain.c - EXPLAIN in Spark's forms; the plans shown are nilas's own. */
+#include "command/cached.h"
 #include "command/write.h"
 #include "exec/metrics.h"
 
@@ -28,7 +29,7 @@ static void append_columns(nl_arena *arena, nl_builder *out, const nl_logical *p
 static nl_status explain_query(nl_command *command, const nl_ast_explain *explain, const nl_ast_query *query, nl_builder *out)
 {
     const nl_logical *analyzed = NULL, *optimized = NULL;
-    NL_TRY(nl_analyze_query(&command->context, query, &analyzed));
+    NL_TRY(nl_cached_analyze(command, query, &analyzed));
     NL_TRY(nl_command_optimize(command, analyzed, &optimized));
     if (explain->mode == NL_AST_EXPLAIN_EXTENDED || explain->mode == NL_AST_EXPLAIN_LOGICAL) {
         if (command->text.length == 0) { /* a DataFrame: nobody has written its query */
@@ -74,7 +75,7 @@ static nl_status explain_analyze(nl_command *command, const nl_ast_statement *st
     const nl_logical *analyzed = NULL, *optimized = NULL;
     counting_consumer consumer = {.base = {.consume = count_rows}};
     const double start = now_milliseconds();
-    NL_TRY(nl_analyze_query(&command->context, statement->query, &analyzed));
+    NL_TRY(nl_cached_analyze(command, statement->query, &analyzed));
     NL_TRY(nl_command_optimize(command, analyzed, &optimized));
     const double planned = now_milliseconds();
     command->query.metrics = nl_metrics_new(command->arena);

@@ -1,4 +1,5 @@
 /* command/first_row.c - the first row of a query, for statements that take one. */
+#include "command/cached.h"
 #include "command/command_private.h"
 
 typedef struct row_keeper {
@@ -26,6 +27,7 @@ nl_status nl_command_first_row(nl_command *command, const nl_logical *plan, nl_v
 {
     const nl_logical *optimized = NULL;
     row_keeper keeper = {.base.consume = keep_first, .arena = command->arena, .values = values, .column_count = plan->column_count};
+    NL_TRY(nl_cached_use(command, plan, &plan));
     NL_TRY(nl_command_optimize(command, nl_logical_limit(command->arena, plan, 2, 0), &optimized));
     NL_TRY(nl_query_run(&command->query, optimized, &keeper.base));
     *row_count = keeper.row_count;

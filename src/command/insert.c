@@ -1,4 +1,5 @@
 /* command/insert.c - INSERT INTO, INSERT OVERWRITE (static and dynamic), INSERT INTO … REPLACE WHERE. */
+#include "command/cached.h"
 #include "command/write.h"
 
 #include "command/plain_tables.h"
@@ -162,7 +163,7 @@ static nl_status plan_rows(insertion *self, const nl_ast_query *query)
     nl_command *command = self->command;
     NL_TRY(check_column_list(self));
     replace_query_defaults(command, query);
-    NL_TRY(nl_analyze_query(&command->context, query, &plan));
+    NL_TRY(nl_cached_analyze(command, query, &plan));
     if (self->ast->columns.count > 0) NL_TRY(rename_columns(self, plan, &plan));
     if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
     const bool is_by_name = self->ast->is_by_name || self->ast->columns.count > 0;
@@ -281,7 +282,7 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     for (uint32_t i = 0; i < option_count && !path.data; i++)
         if (nl_str_is_nocase(options[i].key, "path")) path = options[i].value;
     if (nl_str_is_nocase(provider[0], "iceberg")) return NL_RAISE(_LEGACY_ERROR_TEMP_2233, NL_P("providingClass", "iceberg"));
-    NL_TRY(nl_analyze_query(&command->context, query, &plan));
+    NL_TRY(nl_cached_analyze(command, query, &plan));
     NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
     for (uint32_t i = 0; i < plan->column_count; i++)

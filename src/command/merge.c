@@ -5,6 +5,7 @@
  * rows no clause speaks of; merge-on-read gives only changed rows. A target row that two source rows match is an
  * error, noticed by a set of positions that every matched row is entered in.
  */
+#include "command/cached.h"
 #include "command/determinism.h"
 #include "command/row_level.h"
 
@@ -252,7 +253,7 @@ static nl_status plan_source(merge *self, const nl_logical **source)
 {
     nl_command *command = self->base.command;
     const nl_logical *query = NULL;
-    NL_TRY(nl_analyze_query(&command->context, self->source_query, &query));
+    NL_TRY(nl_cached_analyze(command, self->source_query, &query));
     nl_logical *named = nl_logical_new(command->arena, NL_PLAN_ALIAS, &query, 1);
     named->columns = query->columns;
     named->column_count = query->column_count;

@@ -1,4 +1,5 @@
 /* command/namespaces.c - USE, SET CATALOG, CREATE, ALTER and DROP NAMESPACE. */
+#include "command/cached.h"
 #include "command/views.h"
 #include "command/plain_tables.h"
 #include "iceberg/operation.h"
@@ -156,9 +157,21 @@ static nl_status drop_variable(nl_command *command, const nl_ast_drop *drop)
     return NL_RAISE(VARIABLE_NOT_FOUND, NL_P_STR("variableName", nl_command_quoted(command, full, NL_COUNT(full))));
 }
 
+/* What is kept of a relation goes with it; one that cannot be analyzed has nothing. */
+static void uncache(nl_command *command, const nl_ast_name *name)
+{
+    const nl_str *parts;
+    uint32_t count;
+    if (nl_cached_is_empty(command->session)) return;
+    nl_status status = nl_command_name(command, name, &parts, &count);
+    if (!status) status = nl_cached_drop_name(command, parts, count, count > 1);
+    nl_error_free(status);
+}
+
 nl_status nl_run_drop(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_drop *drop = statement->drop;
+    if (drop->object == NL_AST_OBJECT_TABLE || drop->object == NL_AST_OBJECT_VIEW) uncache(command, &drop->name);
     switch (drop->object) {
     case NL_AST_OBJECT_NAMESPACE: return drop_namespace(command, drop);
     case NL_AST_OBJECT_TABLE: return drop_table(command, drop);

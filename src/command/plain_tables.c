@@ -1,4 +1,5 @@
 /* command/plain_tables.c - see plain_tables.h: making, reading, writing and dropping. */
+#include "command/cached.h"
 #include "command/plain_tables.h"
 
 #include <stdlib.h>
@@ -493,7 +494,7 @@ static nl_status create_from_query(plain_creation *self)
     nl_command *command = self->command;
     const nl_logical *query = NULL, *input = NULL;
     const nl_identifier identifier = {self->table.namespace_parts, self->table.namespace_count, self->table.name};
-    NL_TRY(nl_analyze_query(&command->context, self->ast->query, &query));
+    NL_TRY(nl_cached_analyze(command, self->ast->query, &query));
     NL_TRY(nl_view_check_columns(command, query, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, query->column_count + 1);
     for (uint32_t i = 0; i < query->column_count; i++) fields[i] = (nl_field){.name = query->columns[i].name, .type = query->columns[i].type, .is_nullable = true};

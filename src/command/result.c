@@ -30,6 +30,11 @@ nl_result_kind nl_result_kind_of(const nl_result *result)
     return result->kind;
 }
 
+nl_command *nl_result_command(nl_result *result)
+{
+    return result->command;
+}
+
 void nl_command_set_kind(nl_command *command, nl_result_kind kind)
 {
     command->result->kind = kind;

@@ -1,8 +1,6 @@
 /* connect/analyze.c - the AnalyzePlan call: what can be said of a plan without running it. */
 #include "connect/service_private.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "connect/translate.h"
 #include "sql/parser.h"
@@ -295,61 +293,33 @@ static nl_status answer_json(nl_request *request, const Spark__Connect__AnalyzeP
 
 /* ---- caching ------------------------------------------------------------------------------------------------------ */
 
-/* What persist() asked for, by the hash of the relation. Nothing is cached: results are the same, and levels can be asked for. */
-static nl_persisted **find_persisted(nl_client *client, uint64_t hash)
-{
-    nl_persisted **place = &client->persisted;
-    while (*place && (*place)->hash != hash) place = &(*place)->next;
-    return place;
-}
-
 static nl_status answer_persist(nl_request *request, const Spark__Connect__AnalyzePlanRequest__Persist *wanted, analyze_response *answer)
 {
-    uint64_t hash;
     ANSWER(request, made, Persist);
     spark__connect__analyze_plan_response__persist__init(made);
-    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to persist.");
-    NL_TRY(hash_relation(request, wanted->relation, &hash));
-    nl_persisted **place = find_persisted(request->client, hash);
-    if (!*place && !(*place = calloc(1, sizeof **place))) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof **place), NL_P("receivedBytes", "0"));
-    (*place)->hash = hash;
-    (*place)->level = (nl_storage_level){.use_disk = true, .use_memory = true, .deserialized = true, .replication = 1}; /* MEMORY_AND_DISK_DESER */
-    const Spark__Connect__StorageLevel *level = wanted->storage_level;
-    if (level) (*place)->level = (nl_storage_level){level->use_disk, level->use_memory, level->use_off_heap, level->deserialized, level->replication};
     answer->persist = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_PERSIST;
-    return NULL;
+    return nl_connect_persist(&request->client->host, wanted->relation, wanted->storage_level);
 }
 
 static nl_status answer_unpersist(nl_request *request, const Spark__Connect__AnalyzePlanRequest__Unpersist *wanted, analyze_response *answer)
 {
-    uint64_t hash;
     ANSWER(request, made, Unpersist);
     spark__connect__analyze_plan_response__unpersist__init(made);
-    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to unpersist.");
-    NL_TRY(hash_relation(request, wanted->relation, &hash));
-    nl_persisted **place = find_persisted(request->client, hash);
-    if (*place) {
-        nl_persisted *gone = *place;
-        *place = gone->next;
-        free(gone);
-    }
     answer->unpersist = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_UNPERSIST;
-    return NULL;
+    return nl_connect_unpersist(&request->client->host, wanted->relation);
 }
 
 static nl_status answer_level(nl_request *request, const Spark__Connect__AnalyzePlanRequest__GetStorageLevel *wanted, analyze_response *answer)
 {
-    uint64_t hash;
+    nl_storage_level known = {.replication = 1};
+    bool is_found = false;
     ANSWER(request, made, GetStorageLevel);
     Spark__Connect__StorageLevel *level = NL_NEW(request->arena, Spark__Connect__StorageLevel);
     spark__connect__analyze_plan_response__get_storage_level__init(made);
     spark__connect__storage_level__init(level);
-    if (!wanted->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "There is no relation to look for.");
-    NL_TRY(hash_relation(request, wanted->relation, &hash));
-    const nl_persisted *found = *find_persisted(request->client, hash);
-    const nl_storage_level known = found ? found->level : (nl_storage_level){.replication = 1};
+    NL_TRY(nl_connect_storage_level(&request->client->host, wanted->relation, &known, &is_found));
     level->has_use_disk = level->has_use_memory = level->has_use_off_heap = level->has_deserialized = level->has_replication = true;
     level->use_disk = known.use_disk;
     level->use_memory = known.use_memory;

@@ -441,6 +441,41 @@ static nl_status get_function(asking *a, const char *name)
     return finish(a, add_function(a, rows, nl_str_from(name)), made);
 }
 
+/* ---- what is kept ---- */
+
+typedef struct table_relation {
+    Spark__Connect__Relation relation;
+    Spark__Connect__Read read;
+    Spark__Connect__Read__NamedTable table;
+} table_relation;
+
+static const Spark__Connect__Relation *relation_of(table_relation *made, char *name)
+{
+    spark__connect__relation__init(&made->relation);
+    spark__connect__read__init(&made->read);
+    spark__connect__read__named_table__init(&made->table);
+    made->table.unparsed_identifier = name;
+    made->read.read_type_case = SPARK__CONNECT__READ__READ_TYPE_NAMED_TABLE;
+    made->read.named_table = &made->table;
+    made->relation.rel_type_case = SPARK__CONNECT__RELATION__REL_TYPE_READ;
+    made->relation.read = &made->read;
+    return &made->relation;
+}
+
+static nl_status cache_table(asking *a, const Spark__Connect__CacheTable *message)
+{
+    table_relation named;
+    NL_TRY(nl_connect_persist(a->host, relation_of(&named, message->table_name), message->storage_level));
+    return effect(a, nl_arena_f(a->arena, "CACHE LAZY TABLE %s", message->table_name)); /* it is there: nothing more is done */
+}
+
+static nl_status is_cached(asking *a, char *name, bool *is_found)
+{
+    table_relation named;
+    nl_storage_level level;
+    return nl_connect_storage_level(a->host, relation_of(&named, name), &level, is_found);
+}
+
 /* ---- which one it is ---- */
 
 static nl_status change(asking *a, const Spark__Connect__Catalog *message)
@@ -460,11 +495,12 @@ static nl_status change(asking *a, const Spark__Connect__Catalog *message)
         return one_boolean(a, nl_session_drop_view(a->session, nl_str_from(message->drop_temp_view->view_name), false));
     case SPARK__CONNECT__CATALOG__CAT_TYPE_DROP_GLOBAL_TEMP_VIEW:
         return one_boolean(a, nl_session_drop_view(a->session, nl_str_from(message->drop_global_temp_view->view_name), true));
-    case SPARK__CONNECT__CATALOG__CAT_TYPE_CACHE_TABLE: return effect(a, nl_arena_f(a->arena, "CACHE LAZY TABLE %s", message->cache_table->table_name));
-    case SPARK__CONNECT__CATALOG__CAT_TYPE_UNCACHE_TABLE: return effect(a, nl_arena_f(a->arena, "UNCACHE TABLE IF EXISTS %s", message->uncache_table->table_name));
+    case SPARK__CONNECT__CATALOG__CAT_TYPE_CACHE_TABLE: return cache_table(a, message->cache_table);
+    case SPARK__CONNECT__CATALOG__CAT_TYPE_UNCACHE_TABLE: return effect(a, nl_arena_f(a->arena, "UNCACHE TABLE %s", message->uncache_table->table_name));
     case SPARK__CONNECT__CATALOG__CAT_TYPE_CLEAR_CACHE: return effect(a, NL_STR("CLEAR CACHE"));
     case SPARK__CONNECT__CATALOG__CAT_TYPE_REFRESH_TABLE: return effect(a, nl_arena_f(a->arena, "REFRESH TABLE %s", message->refresh_table->table_name));
-    case SPARK__CONNECT__CATALOG__CAT_TYPE_REFRESH_BY_PATH: return effect(a, NL_STR("CLEAR CACHE"));
+    case SPARK__CONNECT__CATALOG__CAT_TYPE_REFRESH_BY_PATH:
+        return effect(a, NL_STR("REFRESH 'path'")); /* whatever path: all that is kept is compared with its files */
     case SPARK__CONNECT__CATALOG__CAT_TYPE_RECOVER_PARTITIONS: return nl_connect_unsupported("catalog.recoverPartitions");
     default: return nl_connect_invalid("Expected a catalog operation to be set, but is empty.");
     }
@@ -502,8 +538,8 @@ static nl_status question(asking *a, const Spark__Connect__Catalog *message)
         NL_TRY(function_exists(a, message->function_exists->function_name, &exists));
         return one_boolean(a, exists);
     case SPARK__CONNECT__CATALOG__CAT_TYPE_IS_CACHED:
-        NL_TRY(table_exists(a, nl_str_from(message->is_cached->table_name), &exists));
-        return one_boolean(a, false);
+        NL_TRY(is_cached(a, message->is_cached->table_name, &exists));
+        return one_boolean(a, exists);
     default: return change(a, message);
     }
 }

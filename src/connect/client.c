@@ -27,20 +27,21 @@ nl_client *nl_client_retain(nl_client *client)
     return client;
 }
 
+static void free_remote(nl_remote *remote)
+{
+    if (remote->arena) nl_arena_free(remote->arena);
+    if (remote->table) nl_table_release(remote->table);
+    free(remote);
+}
+
 void nl_client_release(nl_client *client)
 {
     if (!client || atomic_fetch_sub_explicit(&client->references, 1, memory_order_acq_rel) != 1) return;
     NL_ASSERT(!client->operations && !client->first_task);
     while (client->remotes) {
         nl_remote *next = client->remotes->next;
-        nl_arena_free(client->remotes->arena);
-        free(client->remotes);
+        free_remote(client->remotes);
         client->remotes = next;
-    }
-    while (client->persisted) {
-        nl_persisted *next = client->persisted->next;
-        free(client->persisted);
-        client->persisted = next;
     }
     nl_session_free(client->session);
     nl_client_free_artifacts(client);
@@ -92,14 +93,37 @@ static nl_status find_remote(nl_connect_host *host, nl_str id, const Spark__Conn
     return NULL;
 }
 
+static nl_status find_table(nl_connect_host *host, nl_str id, const nl_table **table)
+{
+    const nl_remote *found = *find_remote_place(NL_CONTAINER(host, nl_client, host), id);
+    *table = found && found->table ? nl_table_retain(found->table) : NULL;
+    return NULL;
+}
+
+static void add_remote(nl_client *client, nl_remote *remote, nl_arena *arena, nl_str *id)
+{
+    uint8_t bytes[16];
+    nl_uuid_new(bytes);
+    nl_uuid_format(bytes, remote->id);
+    remote->next = client->remotes;
+    client->remotes = remote;
+    *id = nl_arena_str(arena, nl_str_from(remote->id));
+}
+
+static nl_status put_table(nl_connect_host *host, const nl_table *table, nl_arena *arena, nl_str *id)
+{
+    nl_remote *made = calloc(1, sizeof *made);
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P("receivedBytes", "0"));
+    made->table = nl_table_retain(table);
+    add_remote(NL_CONTAINER(host, nl_client, host), made, arena, id);
+    return NULL;
+}
+
 static nl_status put_remote(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, nl_str *id)
 {
     nl_client *client = NL_CONTAINER(host, nl_client, host);
     nl_remote *made = calloc(1, sizeof *made);
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P("receivedBytes", "0"));
-    uint8_t bytes[16];
-    nl_uuid_new(bytes);
-    nl_uuid_format(bytes, made->id);
     made->arena = nl_arena_new(client->session ? nl_session_memory(client->session) : NULL);
     const size_t size = protobuf_c_message_get_packed_size(&relation->base);
     uint8_t *packed = NULL;
@@ -110,14 +134,11 @@ static nl_status put_remote(nl_connect_host *host, const Spark__Connect__Relatio
         status = nl_message_unpack(made->arena, &spark__connect__relation__descriptor, (nl_bytes){packed, size}, &copy);
     }
     if (status) {
-        nl_arena_free(made->arena);
-        free(made);
+        free_remote(made);
         return status;
     }
     made->relation = (const Spark__Connect__Relation *)(const void *)copy;
-    made->next = client->remotes;
-    client->remotes = made;
-    *id = nl_arena_str(arena, nl_str_from(made->id));
+    add_remote(client, made, arena, id);
     return NULL;
 }
 
@@ -127,8 +148,7 @@ static bool drop_remote(nl_connect_host *host, nl_str id)
     nl_remote *found = *place;
     if (!found) return false;
     *place = found->next;
-    nl_arena_free(found->arena);
-    free(found);
+    free_remote(found);
     return true;
 }
 
@@ -138,7 +158,7 @@ nl_status nl_client_session(nl_client *client, nl_session **session)
     if (!client->session) {
         const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers};
         NL_TRY(nl_session_new_sharing(connect->options.confs, connect->options.conf_count, &shared, &client->session));
-        client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .put_remote = put_remote, .drop_remote = drop_remote};
+        client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .find_table = find_table, .put_table = put_table, .put_remote = put_remote, .drop_remote = drop_remote};
     }
     *session = client->session;
     return NULL;

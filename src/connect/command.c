@@ -222,13 +222,16 @@ static nl_status create_view(nl_connect_host *host, const Spark__Connect__Create
 
 static nl_status checkpoint(nl_connect_host *host, const Spark__Connect__CheckpointCommand *message, nl_arena *arena, nl_connect_answer *answer)
 {
-    nl_result *checked = NULL;
+    const Spark__Connect__StorageLevel *wanted = message->storage_level;
+    const nl_storage_level level = {.use_memory = !wanted || wanted->use_memory || wanted->use_off_heap, .use_disk = true};
+    const nl_table *table = NULL;
     if (!message->relation) return nl_connect_invalid("a checkpoint has no DataFrame");
-    if (!host->put_remote) return nl_connect_unsupported("DataFrame.checkpoint");
-    NL_TRY(nl_connect_analyze(host, message->relation, &checked));
-    nl_result_close(checked);
+    if (!host->put_table) return nl_connect_unsupported("DataFrame.checkpoint");
+    NL_TRY(nl_connect_checkpoint(host, message->relation, &level, message->eager, &table));
     answer->kind = NL_CONNECT_CHECKPOINT;
-    return host->put_remote(host, message->relation, arena, &answer->id);
+    nl_status status = host->put_table(host, table, arena, &answer->id);
+    nl_table_release(table);
+    return status;
 }
 
 static void remove_cached(nl_connect_host *host, const Spark__Connect__RemoveCachedRemoteRelationCommand *message)

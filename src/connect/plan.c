@@ -178,6 +178,42 @@ nl_status nl_connect_explain(nl_connect_host *host, const Spark__Connect__Relati
     return status;
 }
 
+/* ---- what is kept ---- */
+
+nl_status nl_connect_persist(nl_connect_host *host, const Spark__Connect__Relation *relation, const Spark__Connect__StorageLevel *level)
+{
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    nl_storage_level wanted = {.use_disk = true, .use_memory = true, .deserialized = true, .replication = 1}; /* MEMORY_AND_DISK */
+    if (!relation) return nl_connect_invalid("There is no relation to persist.");
+    if (level) wanted = (nl_storage_level){level->use_disk, level->use_memory, level->use_off_heap, level->deserialized, level->replication};
+    return nl_command_persist(host->session, &tree, &wanted);
+}
+
+nl_status nl_connect_unpersist(nl_connect_host *host, const Spark__Connect__Relation *relation)
+{
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    if (!relation) return nl_connect_invalid("There is no relation to unpersist.");
+    return nl_command_unpersist(host->session, &tree);
+}
+
+nl_status nl_connect_storage_level(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_storage_level *level, bool *is_found)
+{
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    if (!relation) return nl_connect_invalid("There is no relation to look for.");
+    return nl_command_storage_level(host->session, &tree, level, is_found);
+}
+
+nl_status nl_connect_checkpoint(nl_connect_host *host, const Spark__Connect__Relation *relation, const nl_storage_level *level, bool is_eager,
+                                const nl_table **table)
+{
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    return nl_command_checkpoint(host->session, &tree, level, is_eager, table);
+}
+
 /* ---- files ---- */
 
 nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_str **files, uint32_t *count)

@@ -8,6 +8,7 @@
 
 #include "command/command.h"
 #include "column/value.h"
+#include "plan/table.h"
 #include "connect/proto/base.pb-c.h"
 
 /* What a translation asks of the server's session. A host lives as long as its session: temporary views keep it. */
@@ -16,7 +17,10 @@ struct nl_connect_host {
     nl_session *session; /* borrowed */
     /* The artifact of a cached_local_relation (a serialized LocalRelation); *bytes borrowed until the statement has been made. NULL: there are none. */
     nl_status (*find_artifact)(nl_connect_host *self, nl_str hash, nl_str *bytes, bool *is_found);
-    /* DataFrames kept by checkpoint(): packed relations by their id; put copies. NULL: there are none. */
+    /* DataFrames that the server has for the client, by their id: tables (checkpoint(): retained by put and by find), and relations
+     * as they came (packed; put copies), of which find gives one. NULL: there are none. */
+    nl_status (*find_table)(nl_connect_host *self, nl_str id, const nl_table **table);
+    nl_status (*put_table)(nl_connect_host *self, const nl_table *table, nl_arena *arena, nl_str *id);
     nl_status (*find_remote)(nl_connect_host *self, nl_str id, const Spark__Connect__Relation **relation);
     nl_status (*put_remote)(nl_connect_host *self, const Spark__Connect__Relation *relation, nl_arena *arena, nl_str *id);
     bool (*drop_remote)(nl_connect_host *self, nl_str id);
@@ -32,6 +36,13 @@ NL_MUST_USE nl_status nl_connect_explain(nl_connect_host *host, const Spark__Con
 /* URIs of the files that the relation reads; in the arena. */
 NL_MUST_USE nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_str **files, uint32_t *count);
 
+/* persist() and what it has kept; *is_found false: nothing. */
+NL_MUST_USE nl_status nl_connect_persist(nl_connect_host *host, const Spark__Connect__Relation *relation, const Spark__Connect__StorageLevel *level);
+NL_MUST_USE nl_status nl_connect_unpersist(nl_connect_host *host, const Spark__Connect__Relation *relation);
+NL_MUST_USE nl_status nl_connect_storage_level(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_storage_level *level, bool *is_found);
+/* The relation's rows as a table (counted), made now or when they are first read. */
+NL_MUST_USE nl_status nl_connect_checkpoint(nl_connect_host *host, const Spark__Connect__Relation *relation, const nl_storage_level *level, bool is_eager,
+                                            const nl_table **table);
 /* The metrics of observe() in the relation, computed now; in the arena. */
 typedef struct nl_connect_observation {
     nl_str name;

@@ -59,20 +59,10 @@ typedef struct nl_artifact {
 typedef struct nl_remote {
     struct nl_remote *next;
     char id[NL_UUID_TEXT_LENGTH + 1];
-    nl_arena *arena; /* owned: the relation */
+    nl_arena *arena; /* owned: the relation; or NULL */
     const Spark__Connect__Relation *relation;
+    const nl_table *table; /* counted; or NULL */
 } nl_remote;
-
-typedef struct nl_storage_level {
-    bool use_disk, use_memory, use_off_heap, deserialized;
-    int32_t replication;
-} nl_storage_level;
-
-typedef struct nl_persisted {
-    struct nl_persisted *next;
-    uint64_t hash; /* of the relation */
-    nl_storage_level level;
-} nl_persisted;
 
 struct nl_client {
     atomic_uint references;
@@ -85,7 +75,6 @@ struct nl_client {
     nl_connect_host host;
     nl_session *session;       /* owned; the lane's; NULL until its first task */
     nl_remote *remotes;        /* the lane's */
-    nl_persisted *persisted;   /* the lane's */
     bool has_run;              /* the lane's: a plan was executed */
     atomic_int_fast64_t used_micros; /* of the wall clock */
     nl_mutex mutex;

@@ -592,6 +592,12 @@ static nl_status cached_local(nl_translator *t, const Spark__Connect__CachedLoca
 static nl_status cached_remote(nl_translator *t, const Spark__Connect__CachedRemoteRelation *message, nl_ast_term **term)
 {
     const Spark__Connect__Relation *relation = NULL;
+    const nl_table *table = NULL;
+    if (t->host->find_table) NL_TRY(t->host->find_table(t->host, nl_str_from(message->relation_id), &table));
+    if (table) {
+        *term = nl_translate_table(t, table);
+        return NULL;
+    }
     if (t->host->find_remote) NL_TRY(t->host->find_remote(t->host, nl_str_from(message->relation_id), &relation));
     if (!relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "No DataFrame with id %s is found in the session", message->relation_id ? message->relation_id : "");
     return nl_translate_relation(t, relation, term);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "column/arrow_ipc.h"
 #include "command/substitution.h"
 #include "exec/sources.h"
@@ -82,6 +83,7 @@ static nl_status read_stream(nl_translator *t, const ProtobufCBinaryData *data, 
         free_batches(&list);
     else
         status = nl_batches_source_new(nl_ipc_reader_schema(reader), list.items, list.count, memory, source);
+    if (!status) nl_batches_source_identify(*source, (const uint64_t[2]){nl_hash_bytes(data->data, data->len, 1), nl_hash_bytes(data->data, data->len, 2)});
     nl_ipc_reader_free(reader);
     return nl_note_if(status, NL_HERE, "reading a local relation");
 }
@@ -120,6 +122,14 @@ static nl_status local_schema(nl_translator *t, const char *text, const nl_type 
     return NULL;
 }
 
+nl_ast_term *nl_translate_table(nl_translator *t, const nl_table *table)
+{
+    nl_ast_relation *relation = NL_NEW(t->arena, nl_ast_relation);
+    nl_arena_on_free(t->arena, release_table, NL_UNCONST(table));
+    *relation = (nl_ast_relation){.kind = NL_AST_RELATION_SOURCE, .source = table};
+    return nl_relation_term(t->arena, relation);
+}
+
 nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelation *message, nl_ast_term **term)
 {
     const nl_type *schema = NULL;
@@ -131,10 +141,7 @@ nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelati
         NL_TRY(nl_batches_source_new(schema, NULL, 0, nl_session_memory(t->host->session), &source));
     else
         return nl_connect_invalid("Schema for LocalRelation is required when the input data is not provided.");
-    nl_arena_on_free(t->arena, release_table, NL_UNCONST(source));
-    nl_ast_relation *relation = NL_NEW(t->arena, nl_ast_relation);
-    *relation = (nl_ast_relation){.kind = NL_AST_RELATION_SOURCE, .source = source};
-    *term = nl_relation_term(t->arena, relation);
+    *term = nl_translate_table(t, source);
     if (message->has_data && schema) *term = shaped(t, *term, schema);
     return NULL;
 }

@@ -50,6 +50,7 @@ nl_status nl_build_scan(nl_exec *exec, const nl_logical *node, nl_pipeline **pip
     scan_source *source = NL_NEW(exec->arena, scan_source);
     nl_source_init(&source->base, &scan_source_ops, exec, node, "");
     source->node = node;
+    if (node->scan.table->ops->prepare) NL_TRY(node->scan.table->ops->prepare(node->scan.table, exec->query));
     source->readers = NL_NEW_ARRAY(exec->arena, nl_scan_reader *, exec->worker_count);
     if (node->scan.filter) {
         const nl_expr *filter = NULL;

@@ -160,6 +160,15 @@ NL_MUST_USE nl_status nl_expr_map_parts(nl_arena *arena, const nl_expr *expr, nl
 bool nl_expr_walk(const nl_expr *expr, bool (*visit)(void *context, const nl_expr *expr), void *context);
 bool nl_expr_equal(const nl_expr *a, const nl_expr *b); /* structural; spans ignored */
 bool nl_expr_same(const nl_expr *a, const nl_expr *b);  /* also when operands are in another order: b + a, b > a, IN (2, 1) */
+/* The same in another plan, whose columns have ids of their own: what is meant by a column and by a subquery is asked. Functions
+ * that are not deterministic count as the same when their arguments do. */
+typedef struct nl_expr_matcher {
+    bool (*columns)(void *context, nl_column_id a, nl_column_id b);
+    bool (*plans)(void *context, const nl_logical *a, const nl_logical *b);
+    void *context;
+} nl_expr_matcher;
+bool nl_expr_matches(const nl_expr *a, const nl_expr *b, const nl_expr_matcher *matcher);
+bool nl_python_function_equal(const nl_python_function *a, const nl_python_function *b); /* each mention of a function has a copy of its own */
 uint64_t nl_expr_same_hash(const nl_expr *expr);        /* equal for expressions that nl_expr_same takes for one */
 bool nl_expr_is_constant(const nl_expr *expr);          /* no columns, parameters, subqueries, aggregates; deterministic */
 bool nl_expr_is_deterministic(const nl_expr *expr);

@@ -12,6 +12,7 @@ typedef struct lambda_pair {
 typedef struct comparison {
     bool is_any_order;
     const lambda_pair *inside;
+    const nl_expr_matcher *matcher; /* of two plans; or NULL */
 } comparison;
 
 static bool same(const comparison *by, const nl_expr *a, const nl_expr *b);
@@ -28,7 +29,7 @@ static bool keys_equal(const comparison *by, const nl_sort_key *a, uint32_t a_co
 
 static bool optional_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
-    return a == b || (a && b && same(by, a, b));
+    return (!a && !b) || (a && b && same(by, a, b));
 }
 
 static bool windows_equal(const comparison *by, const nl_window_spec *a, const nl_window_spec *b)
@@ -42,10 +43,13 @@ static bool windows_equal(const comparison *by, const nl_window_spec *a, const n
            optional_equal(by, a->start_offset, b->start_offset) && optional_equal(by, a->stop_offset, b->stop_offset);
 }
 
-static bool calls_equal(const nl_bound_function *a, const nl_bound_function *b)
+static bool calls_equal(const comparison *by, const nl_bound_function *a, const nl_bound_function *b)
 {
-    return a == b || (a->row == b->row && a->ignore_nulls == b->ignore_nulls && a->is_deterministic &&
-                      nl_type_equal(a->result_type, b->result_type));
+    if (a == b) return true;
+    if (a->row != b->row || a->ignore_nulls != b->ignore_nulls || !nl_type_equal(a->result_type, b->result_type)) return false;
+    if (!by->matcher) return a->is_deterministic;
+    const nl_python_use *of_a = nl_python_aggregate(a), *of_b = nl_python_aggregate(b);
+    return !of_a || nl_python_function_equal(of_a->function, of_b->function);
 }
 
 static bool literals_equal(const nl_value *a, const nl_value *b)
@@ -71,12 +75,17 @@ static bool lambda_types_equal(const nl_expr *a, const nl_expr *b)
     return true;
 }
 
-/* Each mention of a function has a copy of its own. */
-static bool python_equal(const nl_expr *a, const nl_expr *b)
+bool nl_python_function_equal(const nl_python_function *a, const nl_python_function *b)
+{
+    if (a->eval != b->eval || !a->type != !b->type || (a->type && !nl_type_equal(a->type, b->type))) return false;
+    return nl_str_equal(a->name, b->name) && nl_str_equal(a->command, b->command);
+}
+
+static bool python_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
     const nl_python_function *f = a->python->function, *g = b->python->function;
-    if (!f->is_deterministic || !g->is_deterministic || f->eval != g->eval || !nl_type_equal(f->type, g->type)) return false;
-    if (!nl_str_equal(f->name, g->name) || !nl_str_equal(f->command, g->command) || !a->python->names != !b->python->names) return false;
+    if (!by->matcher && (!f->is_deterministic || !g->is_deterministic)) return false;
+    if (!nl_python_function_equal(f, g) || !a->python->names != !b->python->names) return false;
     for (uint32_t i = 0; a->python->names && i < a->child_count; i++)
         if (!nl_str_equal(a->python->names[i], b->python->names[i])) return false;
     return true;
@@ -89,23 +98,23 @@ static bool node_equal(const comparison *by, const nl_expr *a, const nl_expr *b)
         return literals_equal(&a->value, &b->value);
     case NL_EXPR_COLUMN:
     case NL_EXPR_OUTER:
-        return a->column == b->column;
+        return by->matcher ? by->matcher->columns(by->matcher->context, a->column, b->column) : a->column == b->column;
     case NL_EXPR_PARAMETER:
         return variables_equal(by->inside, a->column, b->column);
     case NL_EXPR_CALL:
-        return calls_equal(a->function, b->function);
+        return calls_equal(by, a->function, b->function);
     case NL_EXPR_CAST:
         return a->cast_mode == b->cast_mode;
     case NL_EXPR_FIELD:
         return a->ordinal == b->ordinal;
     case NL_EXPR_AGGREGATE:
     case NL_EXPR_WINDOW:
-        return calls_equal(a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(by, a->filter, b->filter) &&
+        return calls_equal(by, a->call, b->call) && a->is_distinct == b->is_distinct && optional_equal(by, a->filter, b->filter) &&
                windows_equal(by, a->window, b->window);
     case NL_EXPR_PYTHON:
-        return python_equal(a, b);
+        return python_equal(by, a, b);
     case NL_EXPR_SUBQUERY:
-        return a->plan == b->plan && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
+        return (by->matcher ? by->matcher->plans(by->matcher->context, a->plan, b->plan) : a->plan == b->plan) && a->subquery_kind == b->subquery_kind && a->is_negated == b->is_negated;
     case NL_EXPR_LAMBDA:
         return lambda_types_equal(a, b);
     case NL_EXPR_AND:
@@ -146,20 +155,20 @@ static bool is_commutative(const nl_expr *expr)
     return expr->kind == NL_EXPR_AND || expr->kind == NL_EXPR_OR || is_named(expr, names, NL_COUNT(names));
 }
 
-static bool is_same_operator(const nl_expr *a, const nl_expr *b)
+static bool is_same_operator(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
-    return a->kind == b->kind && nl_type_equal(a->type, b->type) && (a->kind != NL_EXPR_CALL || calls_equal(a->function, b->function));
+    return a->kind == b->kind && nl_type_equal(a->type, b->type) && (a->kind != NL_EXPR_CALL || calls_equal(by, a->function, b->function));
 }
 
 /* The operands of a chain of one operator: a + (b + c) has three. */
-static void gather(const nl_expr *expr, const nl_expr *chain, operands *into)
+static void gather(const comparison *by, const nl_expr *expr, const nl_expr *chain, operands *into)
 {
-    if (expr != chain && !is_same_operator(expr, chain)) {
+    if (expr != chain && !is_same_operator(by, expr, chain)) {
         if (into->count < MAX_OPERANDS) into->items[into->count++] = expr;
         else into->is_full = true;
         return;
     }
-    for (uint32_t i = 0; i < expr->child_count && !into->is_full; i++) gather(expr->children[i], chain, into);
+    for (uint32_t i = 0; i < expr->child_count && !into->is_full; i++) gather(by, expr->children[i], chain, into);
 }
 
 static bool same_set(const comparison *by, const nl_expr *const *a, const nl_expr *const *b, uint32_t count)
@@ -185,9 +194,9 @@ static bool same_children(const comparison *by, const nl_expr *a, const nl_expr 
 static bool same_chain(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
     operands of_a = {.count = 0}, of_b = {.count = 0};
-    if (!is_same_operator(a, b)) return false;
-    gather(a, a, &of_a);
-    gather(b, b, &of_b);
+    if (!is_same_operator(by, a, b)) return false;
+    gather(by, a, a, &of_a);
+    gather(by, b, b, &of_b);
     if (of_a.is_full || of_b.is_full) return same_children(by, a, b);
     return of_a.count == of_b.count && same_set(by, of_a.items, of_b.items, of_a.count);
 }
@@ -220,7 +229,7 @@ static bool same_relation(const comparison *by, const nl_expr *a, relation of_a,
 
 static bool same(const comparison *by, const nl_expr *a, const nl_expr *b)
 {
-    if (a == b && !by->inside) return true;
+    if (a == b && !by->inside && !by->matcher) return true;
     if (by->is_any_order) {
         const relation of_a = relation_of(a), of_b = relation_of(b);
         if (of_a && of_b) return same_relation(by, a, of_a, b, of_b);
@@ -231,7 +240,7 @@ static bool same(const comparison *by, const nl_expr *a, const nl_expr *b)
     if (a->kind != b->kind || !nl_type_equal(a->type, b->type) || !node_equal(by, a, b)) return false;
     if (a->kind != NL_EXPR_LAMBDA) return same_children(by, a, b);
     const lambda_pair pair = {.outer = by->inside, .a = a, .b = b};
-    const comparison within = {.is_any_order = by->is_any_order, .inside = &pair};
+    const comparison within = {.is_any_order = by->is_any_order, .inside = &pair, .matcher = by->matcher};
     return same_children(&within, a, b);
 }
 
@@ -243,6 +252,11 @@ bool nl_expr_equal(const nl_expr *a, const nl_expr *b)
 bool nl_expr_same(const nl_expr *a, const nl_expr *b)
 {
     return same(&(comparison){.is_any_order = true}, a, b);
+}
+
+bool nl_expr_matches(const nl_expr *a, const nl_expr *b, const nl_expr_matcher *matcher)
+{
+    return same(&(comparison){.is_any_order = true, .matcher = matcher}, a, b);
 }
 
 /* ---- a hash for nl_expr_same ---- */

@@ -203,6 +203,9 @@ NL_MUST_USE nl_status nl_logical_rewrite_exprs(nl_arena *arena, const nl_logical
                                                const nl_logical **result);
 /* Calls visit for each expression of the node itself; stops when it returns false. */
 bool nl_logical_walk_exprs(const nl_logical *plan, bool (*visit)(void *context, const nl_expr *expr), void *context);
+/* Do two plans of different statements give the same rows in the same columns, whatever these are called? Names that qualify count
+ * for nothing, expressions are compared as by nl_expr_same, tables by their ops. */
+bool nl_logical_same(const nl_logical *a, const nl_logical *b);
 /* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out);
 /* The same; annotate adds to the end of each node's line (EXPLAIN ANALYZE). */

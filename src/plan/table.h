@@ -29,6 +29,11 @@ typedef struct nl_table_ops {
      * count(column), '<' min, '>' max over table column columns[i]. Or NULL. */
     nl_status (*aggregate_from_metadata)(const nl_table *table, const struct nl_logical *scan, const char *kinds, const uint32_t *columns,
                                          uint32_t count, nl_arena *arena, nl_value *values, bool *is_known);
+    /* The same rows, if the data has not changed (ops are equal already); NULL: only the table itself. */
+    bool (*is_same)(const nl_table *a, const nl_table *b);
+    /* Another number when the data may have changed; NULL: it never does. */
+    uint64_t (*state)(const nl_table *table);
+    nl_status (*prepare)(const nl_table *table, struct nl_query *query); /* while the pipelines are built, before any of them runs; or NULL */
     nl_status (*open_scan)(const nl_table *table, struct nl_query *query, const struct nl_logical *scan, struct nl_scan **out);
     void (*append_text)(const nl_table *table, nl_builder *out); /* EXPLAIN: name and snapshot */
     void (*free)(nl_table *table);

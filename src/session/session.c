@@ -140,7 +140,9 @@ void nl_session_free(nl_session *session)
 {
     if (!session) return;
     nl_session_attachment *python = nl_session_python(session);
+    nl_session_attachment *cache = nl_session_cache(session);
     if (python) python->free(python);
+    if (cache) cache->free(cache);
     while (session->view_count > 0)
         nl_session_drop_view(session, session->views[0].view.name, session->views[0].view.is_global);
     while (session->variable_count > 0)
@@ -173,6 +175,17 @@ nl_session_attachment *nl_session_set_python(nl_session *session, nl_session_att
 {
     nl_session_attachment *first = NULL;
     return atomic_compare_exchange_strong(&session->python, &first, attachment) ? attachment : first;
+}
+
+nl_session_attachment *nl_session_cache(const nl_session *session)
+{
+    return session->cache;
+}
+
+nl_session_attachment *nl_session_set_cache(nl_session *session, nl_session_attachment *attachment)
+{
+    nl_session_attachment *first = NULL;
+    return atomic_compare_exchange_strong(&session->cache, &first, attachment) ? attachment : first;
 }
 
 bool nl_session_has_catalog(const nl_session *session, nl_str name)

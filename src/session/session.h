@@ -144,6 +144,10 @@ nl_session_attachment *nl_session_python(const nl_session *session); /* NULL: no
 /* Taken unless another thread was first: the one in force is returned. Statements of one session may run side by side. */
 nl_session_attachment *nl_session_set_python(nl_session *session, nl_session_attachment *attachment);
 
+/* The same of command: results that cache() keeps. */
+nl_session_attachment *nl_session_cache(const nl_session *session);
+nl_session_attachment *nl_session_set_cache(nl_session *session, nl_session_attachment *attachment);
+
 /* What statements share. */
 nl_memory *nl_session_memory(nl_session *session);
 nl_pool *nl_session_pool(nl_session *session);

@@ -62,6 +62,7 @@ struct nl_session {
     nl_variable_entry *variables;
     uint32_t variable_count;
     _Atomic(nl_session_attachment *) python; /* set once */
+    _Atomic(nl_session_attachment *) cache;  /* set once */
     nl_function_entry *functions;
     uint32_t function_count;
     nl_plain_entry *plain_tables;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
@@ -180,8 +181,34 @@ static void free_source(nl_table *table)
     free(self);
 }
 
+static uint64_t hash_text(uint64_t hash, nl_str text)
+{
+    return nl_hash_mix(hash, nl_hash_bytes(text.data, text.length, hash));
+}
+
+static void identify(nl_file_source *self, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count)
+{
+    uint64_t hash = nl_hash_u64(path_count);
+    for (uint32_t i = 0; i < path_count; i++) hash = hash_text(hash, paths[i]);
+    for (uint32_t i = 0; i < option_count; i++) hash = hash_text(hash_text(hash, options[i].key), options[i].value);
+    self->identity = hash;
+}
+
+static bool is_same(const nl_table *a, const nl_table *b)
+{
+    return source_of(a)->identity == source_of(b)->identity && nl_type_equal(a->row_type, b->row_type);
+}
+
+static uint64_t state(const nl_table *table)
+{
+    const nl_file_source *self = source_of(table);
+    uint64_t hash = nl_hash_u64(self->files.file_count);
+    for (uint32_t i = 0; i < self->files.file_count; i++) hash = nl_hash_mix(hash_text(hash, self->files.files[i].path), self->files.files[i].size_bytes);
+    return hash;
+}
+
 #define FILE_SOURCE_OPS(name) \
-    {.kind = name, .estimate = estimate, .open_scan = open_scan, .append_text = append_text, .free = free_source}
+    {.kind = name, .estimate = estimate, .is_same = is_same, .state = state, .open_scan = open_scan, .append_text = append_text, .free = free_source}
 static const nl_table_ops file_ops[] = {
     [NL_FILES_PARQUET] = FILE_SOURCE_OPS("parquet"),
     [NL_FILES_CSV] = FILE_SOURCE_OPS("csv"),
@@ -299,6 +326,7 @@ nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, co
     nl_status status = start_source(fs, format, options, option_count, confs, memory, &self);
     if (!status) {
         self->selection.table = copy_table(self->arena, table);
+        identify(self, &location, 1, options, option_count);
         status = open_source(self, &location, 1, table->data_type, confs, memory);
     }
     return hand_over(self, status, source);
@@ -309,7 +337,10 @@ nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint
 {
     nl_file_source *self = NULL;
     nl_status status = start_source(fs, format, options, option_count, confs, memory, &self);
-    if (!status) status = open_source(self, paths, path_count, schema, confs, memory);
+    if (!status) {
+        identify(self, paths, path_count, options, option_count);
+        status = open_source(self, paths, path_count, schema, confs, memory);
+    }
     return hand_over(self, status, source);
 }
 

@@ -18,6 +18,7 @@ typedef struct nl_file_source {
     const nl_type *data_type; /* STRUCT: what the files hold; the row type is this and the partition columns */
     nl_csv_options csv;
     nl_json_file_options json;
+    uint64_t identity; /* of paths and options */
 } nl_file_source;
 
 /* CSV and JSON: files, or parts of them, are handed out one by one. */

@@ -1,4 +1,5 @@
 /* exec/source/iceberg_source.c - an Iceberg table at a snapshot as a relation. */
+#include "base/hash.h"
 #include "exec/sources.h"
 
 #include <stdlib.h>
@@ -31,6 +32,8 @@ typedef struct iceberg_source {
     uint32_t file_count;
     bool is_changelog;
     nl_changelog_range range;
+    bool is_pinned;                    /* to the snapshot, whatever the table's current one */
+    nl_str branch;                     /* empty: main */
 } iceberg_source;
 
 static const iceberg_source *source_of(const nl_table *table)
@@ -93,6 +96,8 @@ static nl_status choose_snapshot(iceberg_source *self, const nl_iceberg_read *re
     self->is_restricted = read->is_restricted;
     self->files = read->files;
     self->file_count = read->file_count;
+    self->is_pinned = read->tag.length || read->has_timestamp || read->has_snapshot_id || read->end_snapshot_id > 0;
+    self->branch = nl_arena_str(self->arena, read->branch);
     self->is_changelog = read->is_changelog;
     if (read->is_changelog) return choose_range(self, read);
     if (read->has_start_ms || read->has_end_ms)
@@ -653,8 +658,25 @@ static void iceberg_free(nl_table *table)
     free(self);
 }
 
+static bool is_same_read(const nl_table *a, const nl_table *b)
+{
+    const iceberg_source *x = source_of(a), *y = source_of(b);
+    if (x->is_restricted || y->is_restricted || x->is_changelog || y->is_changelog || x->is_pinned != y->is_pinned || x->after_snapshot_id != y->after_snapshot_id) return false;
+    if (!nl_str_equal(x->metadata->location, y->metadata->location) || !nl_str_equal(x->branch, y->branch)) return false;
+    if (!nl_str_equal(x->metadata->uuid, y->metadata->uuid) || !nl_type_equal(a->row_type, b->row_type)) return false;
+    return !x->is_pinned || x->snapshot == y->snapshot || (x->snapshot && y->snapshot && x->snapshot->snapshot_id == y->snapshot->snapshot_id);
+}
+
+static uint64_t state_of(const nl_table *table)
+{
+    const iceberg_source *self = source_of(table);
+    return nl_hash_u64(self->snapshot ? (uint64_t)self->snapshot->snapshot_id : 0);
+}
+
 static const nl_table_ops iceberg_ops = {
     .kind = "iceberg",
+    .is_same = is_same_read,
+    .state = state_of,
     .estimate = iceberg_estimate,
     .column_statistics = iceberg_column_statistics,
     .aggregate_from_metadata = iceberg_aggregate,

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/limits.h"
@@ -176,7 +177,9 @@ static nl_status refused(nl_memory *memory, size_t bytes)
 /* ---- freed buffers kept by their thread ----
  *
  * Batches ask for the same few sizes again and again; malloc would split, merge and give back pages for each. A thread
- * keeps a bounded number of bytes, by size class; sanitizers see every allocation. */
+ * keeps a bounded number of bytes, by size class, and all threads together no more than what workers on all cores would:
+ * a server has many threads that take turns. One that rests gives them back (nl_memory_trim_thread). Sanitizers see
+ * every allocation. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static void *take_block(size_t total_bytes)
 {
@@ -187,8 +190,12 @@ static void give_block(void *block, size_t total_bytes)
     (void)total_bytes;
     free(block);
 }
+void nl_memory_trim_thread(void)
+{
+}
 #else
 #define KEPT_BYTES_MAX   (16u << 20)
+#define KEPT_BYTES_STEP  (2u << 20) /* a thread asks for its part of the whole in such steps: the largest block fits */
 #define KEPT_BLOCK_BITS  20u /* blocks of up to 2 MiB are kept */
 #define KEPT_BLOCK_FIRST 7u
 #define KEPT_CLASSES     ((KEPT_BLOCK_BITS - KEPT_BLOCK_FIRST + 1) * 4)
@@ -200,16 +207,28 @@ typedef struct kept_block {
 typedef struct kept_blocks {
     kept_block *classes[KEPT_CLASSES];
     size_t bytes;
+    size_t allowed_bytes; /* its part of all */
+    size_t all_bytes_max;
 } kept_blocks;
 
 static _Thread_local kept_blocks *kept; /* made when first needed; freed with the thread */
 static pthread_key_t kept_key;
 static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
 
-static void free_kept(void *argument)
+static bool may_keep(kept_blocks *blocks, size_t bytes)
 {
-    kept_blocks *blocks = argument;
-    kept = NULL;
+    if (blocks->bytes + bytes <= blocks->allowed_bytes) return true;
+    if (blocks->allowed_bytes + KEPT_BYTES_STEP > KEPT_BYTES_MAX) return false;
+    if (atomic_fetch_add_explicit(&nl_process_state.kept_bytes, KEPT_BYTES_STEP, memory_order_relaxed) + KEPT_BYTES_STEP > blocks->all_bytes_max) {
+        atomic_fetch_sub_explicit(&nl_process_state.kept_bytes, KEPT_BYTES_STEP, memory_order_relaxed);
+        return false;
+    }
+    blocks->allowed_bytes += KEPT_BYTES_STEP;
+    return true;
+}
+
+static void empty_kept(kept_blocks *blocks)
+{
     for (uint32_t i = 0; i < KEPT_CLASSES; i++) {
         while (blocks->classes[i]) {
             kept_block *next = blocks->classes[i]->next;
@@ -217,7 +236,20 @@ static void free_kept(void *argument)
             blocks->classes[i] = next;
         }
     }
-    free(blocks);
+    atomic_fetch_sub_explicit(&nl_process_state.kept_bytes, blocks->allowed_bytes, memory_order_relaxed);
+    blocks->bytes = blocks->allowed_bytes = 0;
+}
+
+static void free_kept(void *argument)
+{
+    kept = NULL;
+    empty_kept(argument);
+    free(argument);
+}
+
+void nl_memory_trim_thread(void)
+{
+    if (kept) empty_kept(kept);
 }
 
 static void make_kept_key(void)
@@ -259,8 +291,9 @@ static void give_block(void *freed, size_t total_bytes)
             free(kept);
             kept = NULL;
         }
+        if (kept) kept->all_bytes_max = KEPT_BYTES_MAX * (size_t)NL_MAX(sysconf(_SC_NPROCESSORS_ONLN) + 1, 2);
     }
-    if (!kept || !class_of(total_bytes, &index, &bytes) || kept->bytes + bytes > KEPT_BYTES_MAX) {
+    if (!kept || !class_of(total_bytes, &index, &bytes) || !may_keep(kept, bytes)) {
         free(freed);
         return;
     }

@@ -24,6 +24,9 @@ size_t nl_memory_limit(const nl_memory *memory); /* the smallest of its own and 
 /* Would `bytes` more leave a quarter of every limit, its own and those above, free? Nothing is charged. */
 bool nl_memory_has_room(const nl_memory *memory, size_t bytes);
 
+/* Freed buffers that the calling thread keeps for its next ones go back to the system: it is going to rest. */
+void nl_memory_trim_thread(void);
+
 /* What one operator holds. In place; starts as {.memory = m}. Not thread-safe by itself. */
 typedef struct nl_reservation {
     nl_memory *memory; /* borrowed */

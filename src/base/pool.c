@@ -9,12 +9,17 @@
  */
 #include "base/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "base/lock.h"
+#include "base/memory.h"
+
+#define REST_SECONDS 1 /* without work */
 
 struct nl_cancel {
     nl_cancel *parent; /* counted */
@@ -185,6 +190,19 @@ static nl_task_group *next_group(nl_pool *pool)
     return NULL;
 }
 
+/* Waits for work; a thread that gets none for a while keeps no memory. The mutex is held. */
+static void rest(nl_pool *pool)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += REST_SECONDS;
+    if (pthread_cond_timedwait(&pool->has_work, &pool->mutex, &until) != ETIMEDOUT) return;
+    nl_mutex_unlock(&pool->mutex);
+    nl_memory_trim_thread();
+    nl_mutex_lock(&pool->mutex);
+    if (!pool->is_ending && next_group(pool) == NULL) pthread_cond_wait(&pool->has_work, &pool->mutex);
+}
+
 static void *thread_main(void *argument)
 {
     nl_pool *pool = argument;
@@ -195,7 +213,7 @@ static void *thread_main(void *argument)
         if (group != NULL)
             run_one(pool, group);
         else
-            pthread_cond_wait(&pool->has_work, &pool->mutex);
+            rest(pool);
     }
     nl_mutex_unlock(&pool->mutex);
     return NULL;

@@ -17,6 +17,7 @@ typedef struct nl_process {
     atomic_int log_level;
     _Atomic int64_t held_clock_micros; /* NL_CLOCK_IS_RUNNING unless a test holds the clock        */
     _Atomic uint64_t charges_until_refusal; /* for tests (nl_memory_fail_charge); 0: none              */
+    atomic_size_t kept_bytes; /* freed buffers that threads keep (memory.c), as far as they may   */
     nl_mutex zone_mutex;
     struct nl_timezone *zones[NL_ZONE_BUCKETS]; /* guarded by zone_mutex; by name; never freed      */
 } nl_process;

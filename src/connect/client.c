@@ -2,6 +2,7 @@
 #include "connect/service_private.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/calendar.h"
 #include "base/hash.h"
@@ -46,6 +47,7 @@ void nl_client_release(nl_client *client)
     nl_session_free(client->session);
     nl_client_free_artifacts(client);
     nl_error_log_free(client->errors);
+    pthread_cond_destroy(&client->turn_ends);
     nl_mutex_fini(&client->mutex);
     free(NL_UNCONST(client->user.data));
     free(NL_UNCONST(client->id.data));
@@ -152,18 +154,6 @@ static bool drop_remote(nl_connect_host *host, nl_str id)
     return true;
 }
 
-nl_status nl_client_session(nl_client *client, nl_session **session)
-{
-    nl_connect *connect = client->connect;
-    if (!client->session) {
-        const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers};
-        NL_TRY(nl_session_new_sharing(connect->options.confs, connect->options.conf_count, &shared, &client->session));
-        client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .find_table = find_table, .put_table = put_table, .put_remote = put_remote, .drop_remote = drop_remote};
-    }
-    *session = client->session;
-    return NULL;
-}
-
 /* ---- finding ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t hash_of(nl_str user, nl_str id)
@@ -178,6 +168,7 @@ static nl_client *make_client(nl_connect *connect, nl_str user, nl_str id, uint6
     if (!made) return NULL;
     atomic_init(&made->references, 1);
     nl_mutex_init(&made->mutex);
+    pthread_cond_init(&made->turn_ends, NULL);
     made->connect = connect;
     made->hash = hash;
     made->user = text_copy(user);
@@ -236,28 +227,93 @@ void nl_connect_add_task(nl_connect *connect, bool is_statement, nl_task_fn run,
     nl_task_group_add(is_statement ? connect->statements : connect->answers, run, argument);
 }
 
-/* Runs one task and makes way for others. */
+static nl_status run_lane(void *argument, uint32_t worker);
+
+/* Has the lane's next task called when nothing hinders it. The mutex is held. */
+static void call_lane(nl_client *client)
+{
+    if (client->is_turn_taken || client->is_lane_called || !client->first_task) return;
+    client->is_lane_called = true;
+    nl_connect_add_task(client->connect, client->first_task->is_statement, run_lane, nl_client_retain(client));
+}
+
+static void take_turn(nl_client *client)
+{
+    client->is_turn_taken = true;
+    client->turn_thread = pthread_self();
+}
+
+static bool is_turn_mine(void *context)
+{
+    nl_client *client = context;
+    nl_mutex_lock(&client->mutex);
+    const bool is_mine = client->is_turn_taken && pthread_equal(client->turn_thread, pthread_self());
+    nl_mutex_unlock(&client->mutex);
+    return is_mine;
+}
+
+static void leave_turn(void *context)
+{
+    nl_client *client = context;
+    nl_mutex_lock(&client->mutex);
+    NL_ASSERT(client->is_turn_taken);
+    client->is_turn_taken = false;
+    call_lane(client);
+    if (client->turn_waiters) pthread_cond_broadcast(&client->turn_ends);
+    nl_mutex_unlock(&client->mutex);
+}
+
+/* A task that has been called gets its chance first, or a statement of many short steps would keep it waiting; but it may
+ * itself wait for a thread, so the chance is a short one. */
+static void enter_turn(void *context)
+{
+    enum { CHANCE_NANOS = 20000000, SECOND_NANOS = 1000000000 };
+    nl_client *client = context;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += CHANCE_NANOS;
+    if (until.tv_nsec >= SECOND_NANOS) until = (struct timespec){until.tv_sec + 1, until.tv_nsec - SECOND_NANOS};
+    bool has_waited = false;
+    nl_mutex_lock(&client->mutex);
+    client->turn_waiters++;
+    while (client->is_turn_taken || (client->is_lane_called && !has_waited)) {
+        if (client->is_turn_taken)
+            pthread_cond_wait(&client->turn_ends, &client->mutex);
+        else
+            has_waited = pthread_cond_timedwait(&client->turn_ends, &client->mutex, &until) != 0;
+    }
+    client->turn_waiters--;
+    take_turn(client);
+    nl_mutex_unlock(&client->mutex);
+}
+
+/* Runs one task, if the turn is free; who has it calls again when it leaves. */
 static nl_status run_lane(void *argument, uint32_t worker)
 {
     (void)worker;
     nl_client *client = argument;
     nl_mutex_lock(&client->mutex);
-    nl_lane_task *task = client->first_task;
-    client->first_task = task->next;
-    if (!client->first_task) client->last_task = NULL;
+    client->is_lane_called = false;
+    nl_lane_task *task = client->is_turn_taken ? NULL : client->first_task;
+    if (task) {
+        client->first_task = task->next;
+        if (!client->first_task) client->last_task = NULL;
+        client->lane_count++;
+        take_turn(client);
+    } else if (client->turn_waiters) {
+        pthread_cond_broadcast(&client->turn_ends);
+    }
     nl_mutex_unlock(&client->mutex);
-    task->run(client, task->argument);
-    free(task);
-    atomic_store(&client->used_micros, nl_now_micros());
-    nl_mutex_lock(&client->mutex);
-    client->is_lane_busy = client->first_task != NULL;
-    const bool goes_on = client->is_lane_busy;
-    const bool is_statement = goes_on && client->first_task->is_statement;
-    nl_mutex_unlock(&client->mutex);
-    if (goes_on)
-        nl_connect_add_task(client->connect, is_statement, run_lane, client);
-    else
-        nl_client_release(client);
+    if (task) {
+        task->run(client, task->argument);
+        free(task);
+        atomic_store(&client->used_micros, nl_now_micros());
+        nl_mutex_lock(&client->mutex);
+        client->lane_count--;
+        nl_mutex_unlock(&client->mutex);
+        leave_turn(client);
+    }
+    nl_client_release(client);
     return NULL;
 }
 
@@ -268,16 +324,28 @@ bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_clie
     *task = (nl_lane_task){.is_statement = is_statement, .run = run, .argument = argument};
     nl_mutex_lock(&client->mutex);
     const bool is_closed = client->is_closed;
-    const bool must_start = !is_closed && !client->is_lane_busy;
     if (!is_closed) {
         *(client->last_task ? &client->last_task->next : &client->first_task) = task;
         client->last_task = task;
-        client->is_lane_busy = true;
+        call_lane(client);
     }
     nl_mutex_unlock(&client->mutex);
     if (is_closed) free(task);
-    if (must_start) nl_connect_add_task(client->connect, is_statement, run_lane, nl_client_retain(client));
     return !is_closed;
+}
+
+nl_status nl_client_session(nl_client *client, nl_session **session)
+{
+    nl_connect *connect = client->connect;
+    if (!client->session) {
+        const nl_session_turns turns = {.is_mine = is_turn_mine, .leave = leave_turn, .enter = enter_turn, .context = client};
+        const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers};
+        NL_TRY(nl_session_new_sharing(connect->options.confs, connect->options.conf_count, &shared, &client->session));
+        nl_session_set_turns(client->session, &turns);
+        client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .find_table = find_table, .put_table = put_table, .put_remote = put_remote, .drop_remote = drop_remote};
+    }
+    *session = client->session;
+    return NULL;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------------ */
@@ -334,7 +402,7 @@ static void end_abandoned(nl_client *client, int64_t now)
 static bool is_idle(nl_client *client, int64_t now)
 {
     nl_mutex_lock(&client->mutex);
-    const bool is_resting = !client->is_lane_busy && !client->operations;
+    const bool is_resting = !client->lane_count && !client->first_task && !client->operations;
     nl_mutex_unlock(&client->mutex);
     return is_resting && now - atomic_load(&client->used_micros) > client->connect->options.idle_seconds * SECOND_MICROS;
 }

@@ -324,7 +324,7 @@ static nl_status start(nl_operation *operation, bool *is_open)
     NL_TRY(nl_cancel_check(operation->cancel));
     NL_TRY(nl_client_session(operation->client, &session));
     operation->client->has_run = true;
-    nl_session_begin_with(session, operation->cancel);
+    nl_session_begin_with(session, operation->cancel, &operation->progress);
     operation->time_zone = nl_arena_str(operation->arena, nl_session_get(session, NL_STR("spark.sql.session.timeZone")));
     const nl_str rows_max = nl_session_get(session, NL_STR("spark.sql.execution.arrow.maxRecordsPerBatch"));
     operation->batch_rows_max = rows_max.length > 0 ? nl_session_get_int(session, "spark.sql.execution.arrow.maxRecordsPerBatch") : BATCH_ROWS_DEFAULT;

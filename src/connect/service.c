@@ -5,7 +5,7 @@
 
 #include "base/calendar.h"
 
-#define STATEMENT_THREADS_MIN 16u /* statements of different sessions that run at a time; each uses the engine's workers */
+#define STATEMENT_THREADS_MIN 64u /* statements of different sessions that run at a time; each uses the engine's workers */
 #define ANSWER_THREADS        4u
 #define IDLE_SECONDS          3600
 #define DETACHED_SECONDS      300
@@ -252,7 +252,7 @@ static void answer_in_lane(nl_client *client, void *argument)
     nl_cancel *cancel = nl_cancel_new(NULL);
     nl_status status = nl_client_session(client, &request->session);
     if (!status) {
-        nl_session_begin_with(request->session, cancel);
+        nl_session_begin_with(request->session, cancel, NULL);
         status = request->row->in_lane(request, &answer);
     }
     nl_cancel_release(cancel); /* the session has its own reference */

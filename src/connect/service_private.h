@@ -1,8 +1,10 @@
 /* connect/service_private.h - what the files of the service share: the service, clients, operations, requests.
  *
- * A client is one session of one user. Its lane runs one task at a time: whatever touches the nl_session. A query leaves
- * the lane as soon as its result is open; its rows are pulled beside the tasks that follow, a few messages ahead of the
- * client and no more, so that a slow client costs neither a thread nor memory.
+ * A client is one session of one user. Whatever touches the nl_session has its turn at it, one thread at a time; tasks wait
+ * for theirs in the client's lane. While a statement's workers run (a write, a CALL, show()) its turn is free for the next
+ * task (nl_session_leave), so statements of one session go on side by side. A query leaves the lane as soon as its result is
+ * open; its rows are pulled beside the tasks that follow, a few messages ahead of the client and no more, so that a slow
+ * client costs neither a thread nor memory.
  *
  * Locks, in the order they are taken: the service's, a client's, an operation's, then those of the transport.
  */
@@ -78,9 +80,14 @@ struct nl_client {
     bool has_run;              /* the lane's: a plan was executed */
     atomic_int_fast64_t used_micros; /* of the wall clock */
     nl_mutex mutex;
+    pthread_cond_t turn_ends;
     /* guarded by mutex */
-    nl_lane_task *first_task, *last_task;
-    bool is_lane_busy;
+    nl_lane_task *first_task, *last_task; /* of the lane */
+    bool is_lane_called;  /* run_lane is in a pool's queue: it takes the turn when it gets a thread */
+    bool is_turn_taken;   /* a thread has the session */
+    pthread_t turn_thread;
+    uint32_t turn_waiters; /* statements that come back to the session after their workers have run */
+    uint32_t lane_count;   /* tasks of the lane that have begun and not ended */
     bool is_closed;
     nl_operation *operations;  /* counted */
     char abandoned[NL_OPERATION_TOMBSTONES][NL_UUID_TEXT_LENGTH + 1]; /* a ring */
@@ -156,6 +163,7 @@ struct nl_operation {
     nl_arena *arena;    /* owned: the request */
     const Spark__Connect__ExecutePlanRequest *request;
     nl_cancel *cancel;  /* counted */
+    nl_progress progress;
     /* Whoever runs it: the lane, then one pump at a time. */
     nl_result *result;
     nl_str time_zone;

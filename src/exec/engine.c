@@ -253,11 +253,20 @@ nl_status nl_pipeline_run(nl_pipeline *pipeline)
     return NULL;
 }
 
-nl_status nl_exec_run(nl_exec *exec)
+static nl_status run_all(nl_exec *exec)
 {
     for (uint32_t i = 0; i < exec->pipelines.count; i++)
         NL_TRY(nl_pipeline_run(exec->pipelines.items[i]));
     return NULL;
+}
+
+nl_status nl_exec_run(nl_exec *exec)
+{
+    nl_session *session = exec->query->confs ? NL_UNCONST(exec->query->confs->session) : NULL;
+    nl_session_pause pause = nl_session_leave(session); /* other statements of the session have their turn meanwhile */
+    nl_status status = run_all(exec);
+    nl_session_enter(session, &pause);
+    return status;
 }
 
 /* held: of the others. */

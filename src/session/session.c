@@ -113,6 +113,7 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     session->pool = shared->pool ? shared->pool : nl_pool_new(worker_count(session), "worker");
     session->is_pool_shared = shared->pool != NULL;
     session->cancel = nl_cancel_new(NULL);
+    session->progress = &session->own_progress;
     nl_str catalog = nl_conf_map_get(&session->confs, NL_STR("spark.sql.defaultCatalog"));
     if (!catalog.data) catalog = has_configured_catalog(session) ? NL_STR(SESSION_CATALOG) : NL_STR(BUILT_IN_CATALOG);
     const nl_str initial_namespace = nl_session_default_namespace(session, catalog);
@@ -384,33 +385,70 @@ nl_cancel *nl_session_cancel_token(nl_session *session)
 
 nl_progress *nl_session_progress(nl_session *session)
 {
-    return &session->progress;
+    return session->progress;
 }
 
-static void reset_progress(nl_session *session)
+static void reset_progress(nl_progress *progress)
 {
-    atomic_store(&session->progress.rows, 0);
-    atomic_store(&session->progress.rows_total, 0);
-    atomic_store(&session->progress.bytes, 0);
-    atomic_store(&session->progress.files, 0);
-    atomic_store(&session->progress.changed_rows, 0);
-    atomic_store(&session->progress.files_total, 0);
+    atomic_store(&progress->rows, 0);
+    atomic_store(&progress->rows_total, 0);
+    atomic_store(&progress->bytes, 0);
+    atomic_store(&progress->files, 0);
+    atomic_store(&progress->changed_rows, 0);
+    atomic_store(&progress->files_total, 0);
 }
 
-void nl_session_begin_with(nl_session *session, nl_cancel *cancel)
+void nl_session_begin_with(nl_session *session, nl_cancel *cancel, nl_progress *progress)
 {
-    reset_progress(session);
+    session->progress = progress ? progress : &session->own_progress;
+    reset_progress(session->progress);
     nl_cancel_release(session->cancel);
     session->cancel = nl_cancel_retain(cancel);
 }
 
 void nl_session_begin(nl_session *session)
 {
-    reset_progress(session);
+    reset_progress(session->progress);
     if (!nl_cancel_is_set(session->cancel)) return;
     nl_cancel *old = session->cancel; /* a signal handler must never meet one that is freed */
     session->cancel = nl_cancel_new(NULL);
     nl_cancel_release(old);
+}
+
+void nl_session_set_turns(nl_session *session, const nl_session_turns *turns)
+{
+    session->turns = *turns;
+}
+
+nl_session_pause nl_session_leave(nl_session *session)
+{
+    if (!session || !session->turns.leave) return (nl_session_pause){0};
+    if (!session->turns.is_mine(session->turns.context)) return (nl_session_pause){0};
+    const nl_session_pause pause = {.is_left = true, .cancel = nl_cancel_retain(session->cancel), .progress = session->progress};
+    session->turns.leave(session->turns.context);
+    return pause;
+}
+
+void nl_session_enter(nl_session *session, nl_session_pause *pause)
+{
+    if (!pause->is_left) return;
+    session->turns.enter(session->turns.context);
+    nl_cancel_release(session->cancel);
+    session->cancel = pause->cancel;
+    session->progress = pause->progress;
+    *pause = (nl_session_pause){0};
+}
+
+bool nl_session_claim(nl_session *session)
+{
+    if (!session->turns.leave || session->turns.is_mine(session->turns.context)) return false;
+    session->turns.enter(session->turns.context);
+    return true;
+}
+
+void nl_session_unclaim(nl_session *session, bool is_claimed)
+{
+    if (is_claimed) session->turns.leave(session->turns.context);
 }
 
 void nl_session_cancel(nl_session *session)

@@ -156,8 +156,28 @@ NL_MUST_USE nl_status nl_session_files(nl_session *session, struct nl_fs **fs);
 nl_cancel *nl_session_cancel_token(nl_session *session); /* of the running statement; renewed by nl_session_begin */
 void nl_session_begin(nl_session *session);              /* a new statement starts */
 /* The same, and the statement ends when `cancel` (counted) is set. A query made so goes on under its own cancellation while
- * the next statement begins: whoever made it keeps `cancel` until its result is closed. */
-void nl_session_begin_with(nl_session *session, nl_cancel *cancel);
+ * the next statement begins: whoever made it keeps `cancel` and `progress` (NULL: the session's own) until its result is closed. */
+void nl_session_begin_with(nl_session *session, nl_cancel *cancel, nl_progress *progress);
+
+/* Statements that share a session take turns at it: one thread at a time has it. While a statement's workers run it needs
+ * nothing of the session and lets others have their turn. Without turns (a session of one thread) nothing happens. */
+typedef struct nl_session_turns {
+    bool (*is_mine)(void *context); /* the calling thread has it */
+    void (*leave)(void *context);
+    void (*enter)(void *context); /* waits until it is free */
+    void *context;
+} nl_session_turns;
+void nl_session_set_turns(nl_session *session, const nl_session_turns *turns);
+typedef struct nl_session_pause { /* what the statement goes on with */
+    bool is_left;
+    nl_cancel *cancel; /* counted */
+    nl_progress *progress;
+} nl_session_pause;
+nl_session_pause nl_session_leave(nl_session *session); /* NULL is fine: nothing happens */
+void nl_session_enter(nl_session *session, nl_session_pause *pause);
+/* For a moment, from a thread that may or may not have it: to read settings. true: it was taken, nl_session_unclaim gives it back. */
+bool nl_session_claim(nl_session *session);
+void nl_session_unclaim(nl_session *session, bool is_claimed);
 void nl_session_cancel(nl_session *session);             /* async-signal-safe */
 nl_str nl_session_user(const nl_session *session);
 nl_str nl_session_app_id(const nl_session *session);     /* "local-1759312345678" */

@@ -45,7 +45,9 @@ struct nl_session {
     bool is_pool_shared;
     nl_cancel *cancel; /* of the running statement */
     bool is_confined;  /* nl_session_confine */
-    nl_progress progress;
+    nl_progress own_progress;
+    nl_progress *progress; /* of the running statement: own_progress, or that of whoever began it */
+    nl_session_turns turns; /* leave NULL: one thread has it always */
     nl_arena *arena;   /* texts that live as long as the session */
     nl_str user;
     nl_str app_id;

@@ -130,6 +130,58 @@ static void test_master_limits_the_workers(void **state)
     }
 }
 
+typedef struct turn {
+    bool is_mine;
+    int leaves, enters;
+} turn;
+
+static bool turn_is_mine(void *context)
+{
+    return ((turn *)context)->is_mine;
+}
+
+static void turn_leave(void *context)
+{
+    ((turn *)context)->is_mine = false;
+    ((turn *)context)->leaves++;
+}
+
+static void turn_enter(void *context)
+{
+    ((turn *)context)->is_mine = true;
+    ((turn *)context)->enters++;
+}
+
+static void test_a_statement_goes_on_with_what_it_had_before_it_left_its_turn(void **state)
+{
+    (void)state;
+    nl_session *session = open_session(NULL, 0);
+    turn t = {.is_mine = true};
+    nl_progress first = {0}, second = {0};
+    nl_cancel *one = nl_cancel_new(NULL), *two = nl_cancel_new(NULL);
+    nl_session_set_turns(session, &(nl_session_turns){turn_is_mine, turn_leave, turn_enter, &t});
+    nl_session_begin_with(session, one, &first);
+    nl_session_pause pause = nl_session_leave(session);
+    nl_session_pause nothing = nl_session_leave(session); /* the turn is somebody else's now */
+    assert_true(pause.is_left && !nothing.is_left);
+    nl_session_enter(session, &nothing);
+    assert_int_equal(t.enters, 0);
+    nl_session_begin_with(session, two, &second);
+    assert_ptr_equal(nl_session_progress(session), &second);
+    nl_session_enter(session, &pause);
+    assert_ptr_equal(nl_session_progress(session), &first);
+    assert_ptr_equal(nl_session_cancel_token(session), one);
+    assert_false(nl_session_claim(session)); /* it is ours */
+    t.is_mine = false;
+    const bool is_claimed = nl_session_claim(session);
+    assert_true(is_claimed && t.is_mine);
+    nl_session_unclaim(session, is_claimed);
+    assert_false(t.is_mine);
+    nl_cancel_release(one);
+    nl_cancel_release(two);
+    nl_session_free(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_use_changes_where_names_are_looked_for),
         cmocka_unit_test(test_unknown_catalogs_are_named_with_their_key),
         cmocka_unit_test(test_cancelling_lasts_until_the_next_statement),
+        cmocka_unit_test(test_a_statement_goes_on_with_what_it_had_before_it_left_its_turn),
         cmocka_unit_test(test_master_limits_the_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+import uuid
 
 from pyspark.sql import SparkSession
 
@@ -78,6 +79,118 @@ def test_a_query_is_interrupted_from_another_thread(url):
     spark.stop()
 
 
+HEAVY = "SELECT count(*) AS n FROM range(1000000) a JOIN range(1000000) b ON a.id % 7 < b.id % 11"
+LONG = {
+    "create table": lambda spark: spark.sql(f"CREATE TABLE local.db.long USING iceberg AS {HEAVY}"),
+    "insert": lambda spark: spark.sql(f"INSERT INTO local.db.numbers {HEAVY}"),
+    "delete": lambda spark: spark.sql(f"DELETE FROM local.db.numbers WHERE n IN ({HEAVY})"),
+    "merge": lambda spark: spark.sql(f"MERGE INTO local.db.numbers t USING ({HEAVY}) s ON t.n = s.n WHEN NOT MATCHED THEN INSERT *"),
+    "show": lambda spark: spark.sql(HEAVY).show(),
+    "write": lambda spark: spark.sql(HEAVY).writeTo("local.db.numbers").append(),
+    "write files": lambda spark: spark.sql(HEAVY).write.mode("overwrite").parquet("long.parquet"),
+    "collect": lambda spark: spark.sql(HEAVY).collect(),
+    "set variable": lambda spark: spark.sql(f"SET VARIABLE v = ({HEAVY})"),
+}
+INTERRUPTS = [
+    lambda spark, ids: spark.interruptAll(),
+    lambda spark, ids: spark.interruptTag("mine"),
+    lambda spark, ids: spark.interruptOperation(ids[0]),
+]
+
+
+def note_operations(spark, ids):
+    """Keeps the ids of the operations that this thread starts (the client gives each request one)."""
+    make, thread = spark.client._execute_plan_request_with_metadata, threading.get_ident()
+
+    def noting(*arguments):
+        request = make(*arguments)
+        if threading.get_ident() == thread:
+            request.operation_id = str(uuid.uuid4())
+            ids.insert(0, request.operation_id)
+        return request
+
+    spark.client._execute_plan_request_with_metadata = noting
+
+
+def run_beside(spark, name, interrupt):
+    """Runs a long command in a thread; says what is wrong with the session meanwhile and with the command's end."""
+    seen = []
+    ids = []  # of operations, as the client makes them
+
+    def run():
+        spark.addTag("mine")
+        note_operations(spark, ids)
+        try:
+            LONG[name](spark)
+            seen.append("it has ended")
+        except Exception as error:
+            seen.append(str(error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    check(spark.sql("SELECT sum(id) FROM range(10)").collect()[0][0] == 45, "a query runs beside it")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW beside AS SELECT 1 AS x")
+    spark.sql("INSERT INTO local.db.others VALUES (1)")
+    spark.conf.set("my.key", name)
+    check(spark.sql("SET my.key").collect()[0][1] == name and spark.table("beside").count() == 1, "commands run beside it")
+    took = time.monotonic() - began
+    check(not seen, f"{name} is still running: {seen}")
+    check(took < 5, f"beside {name}: {took:.1f} s")
+    check(spark.interruptTag("another") == [], "another tag interrupts nothing")
+    interrupted = interrupt(spark, ids)
+    check(len(interrupted) == 1, f"one operation is interrupted: {interrupted}")
+    began = time.monotonic()
+    thread.join(timeout=10)
+    check(not thread.is_alive() and time.monotonic() - began < 3, f"{name} stops")
+    check("OPERATION_CANCELED" in seen[0], f"{name} fails: {seen}")
+
+
+def test_a_long_command_leaves_its_session_free(url):
+    spark = SparkSession.builder.remote(url).create()
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS local.db")
+    for table in ("numbers", "others"):
+        spark.sql(f"CREATE OR REPLACE TABLE local.db.{table} (n bigint) USING iceberg")
+    spark.sql("INSERT INTO local.db.numbers VALUES (1), (2)")
+    spark.sql("DECLARE VARIABLE v bigint")
+    for i, name in enumerate(LONG):
+        run_beside(spark, name, INTERRUPTS[i % 3])
+    check(spark.table("local.db.numbers").count() == 2, "nothing was written")
+    check(not spark.catalog.tableExists("local.db.long"), "no table was made")
+    check(spark.table("local.db.others").count() == len(LONG), "what ran beside was")
+    spark.stop()
+
+
+def test_writes_of_one_session_run_at_the_same_time(url):
+    spark = SparkSession.builder.remote(url).create()
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS local.db")
+    spark.sql("CREATE OR REPLACE TABLE local.db.shared (i bigint, n bigint) USING iceberg")
+    wrong = []
+
+    def run(i):
+        try:
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v{i} AS SELECT {i} AS i, id AS n FROM range({i * 100})")
+            spark.sql(f"INSERT INTO local.db.shared SELECT * FROM v{i}")
+            spark.conf.set("spark.sql.shuffle.partitions", str(i + 1))
+            spark.sql(f"DROP VIEW v{i}")
+            spark.sql(f"CREATE OR REPLACE TABLE local.db.own{i} USING iceberg AS SELECT {i} AS i, count(*) AS c FROM local.db.shared WHERE i = {i}")
+            found = spark.table(f"local.db.own{i}").collect()
+            if [tuple(row) for row in found] != [(i, i * 100)]:
+                wrong.append((i, found))
+        except Exception as error:
+            wrong.append((i, str(error)))
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(not wrong, f"{wrong}")
+    check(spark.table("local.db.shared").count() == sum(i * 100 for i in range(20)), "all rows are there")
+    spark.stop()
+
+
 def test_sessions_are_apart(url):
     one, two = (SparkSession.builder.remote(url).create() for _ in range(2))
     one.sql("CREATE TEMPORARY VIEW v AS SELECT 'one' AS x")
@@ -138,7 +251,7 @@ def test_a_hundred_sessions(url, server):
         for thread in threads:
             thread.join()
     check(not wrong, f"sessions mix: {wrong}")
-    check(server.thread_count() < 60, f"{server.thread_count()} threads")
+    check(server.thread_count() < 120, f"{server.thread_count()} threads")
     check(server.memory_bytes() < 400 << 20, f"{server.memory_bytes() >> 20} MiB")
 
 

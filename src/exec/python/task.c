@@ -188,15 +188,15 @@ static const nl_type *received_type(const nl_python_plan *plan)
     return nl_type_struct(plan->exec->arena, fields, node->python.call_count);
 }
 
-nl_status nl_python_plan_init(nl_python_plan *plan, nl_exec *exec, const nl_logical *node)
+/* Everything that is asked of the session. */
+static nl_status init_plan(nl_python_plan *plan, nl_exec *exec, const nl_logical *node, nl_session *session)
 {
-    nl_session *session = NL_UNCONST(exec->query->confs->session);
     const uint32_t keys = node->python.key_count, count = node->python.argument_count;
     const bool is_cogroup = node->python.shape == NL_PYTHON_COGROUP;
     const int32_t eval = node->python.eval;
-    if (!session) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Functions written in Python need a session.");
     *plan = (nl_python_plan){.exec = exec, .node = node};
     NL_TRY(nl_python_pool_of(session, &plan->pool));
+    NL_TRY(nl_python_interpreter(session, exec->arena, &plan->interpreter));
     plan->is_wrapped = eval == NL_PYTHON_MAP_PANDAS_ITER || eval == NL_PYTHON_MAP_ARROW_ITER || eval == NL_PYTHON_GROUPED_MAP_ARROW;
     plan->is_unwrapped = node->python.shape == NL_PYTHON_MAP || node->python.shape == NL_PYTHON_GROUP || is_cogroup;
     if (is_cogroup) {
@@ -215,13 +215,23 @@ nl_status nl_python_plan_init(nl_python_plan *plan, nl_exec *exec, const nl_logi
     return make_order(plan, session);
 }
 
+nl_status nl_python_plan_init(nl_python_plan *plan, nl_exec *exec, const nl_logical *node)
+{
+    nl_session *session = NL_UNCONST(exec->query->confs->session);
+    if (!session) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Functions written in Python need a session.");
+    const bool is_claimed = nl_session_claim(session);
+    nl_status status = init_plan(plan, exec, node, session);
+    nl_session_unclaim(session, is_claimed);
+    return status;
+}
+
 /* ---- the task ---- */
 
 nl_status nl_python_task_begin(const nl_python_plan *plan, nl_python_task *task)
 {
     if (task->worker || task->is_done) return NULL;
     const nl_query *query = plan->exec->query;
-    NL_TRY(nl_python_worker_take(plan->pool, query->cancel, query->memory, &task->worker));
+    NL_TRY(nl_python_worker_take(plan->pool, plan->interpreter, query->cancel, query->memory, &task->worker));
     return nl_python_send(task->worker, 'T', plan->order);
 }
 

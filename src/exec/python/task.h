@@ -9,6 +9,7 @@ typedef struct nl_python_plan {
     nl_exec *exec;
     const nl_logical *node;
     nl_python_pool *pool;
+    nl_str interpreter;
     nl_str order;               /* the frame that begins a task                                  */
     const nl_type *sent[2];     /* STRUCT of a batch's columns; [1]: of COGROUP's right side     */
     bool is_wrapped;            /* the columns are sent as those of one struct column            */

@@ -45,7 +45,6 @@ struct nl_python_worker {
 
 struct nl_python_pool {
     nl_session_attachment base;
-    nl_session *session;
     nl_mutex mutex;
     nl_python_worker *idle; /* guarded by mutex */
     uint32_t process_count; /* guarded by mutex; at work and idle */
@@ -107,7 +106,6 @@ nl_status nl_python_pool_of(nl_session *session, nl_python_pool **pool)
     nl_python_pool *made = calloc(1, sizeof *made);
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)sizeof *made), NL_P_INT("receivedBytes", 0));
     made->base.free = free_pool;
-    made->session = session;
     made->process_max = NL_MAX(PROCESSES_MIN, PROCESSES_PER_CORE * nl_pool_thread_count(nl_session_pool(session)));
     nl_mutex_init(&made->mutex);
     attachment = nl_session_set_python(session, &made->base);
@@ -175,19 +173,15 @@ static nl_status reserve(nl_python_pool *pool)
     return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "The session runs %u Python workers already, as many as it may.", pool->process_max);
 }
 
-nl_status nl_python_worker_take(nl_python_pool *pool, const nl_cancel *cancel, nl_memory *memory, nl_python_worker **worker)
+nl_status nl_python_worker_take(nl_python_pool *pool, nl_str interpreter, const nl_cancel *cancel, nl_memory *memory, nl_python_worker **worker)
 {
-    nl_arena *scratch = nl_arena_new(NULL);
-    nl_str interpreter = {0};
     nl_python_worker *ended = NULL, *found = NULL;
-    nl_status status = nl_python_interpreter(pool->session, scratch, &interpreter);
-    if (!status) {
-        nl_mutex_lock(&pool->mutex);
-        found = take_idle(pool, interpreter, &ended);
-        nl_mutex_unlock(&pool->mutex);
-        end_all(ended);
-    }
-    if (!status && !found) {
+    nl_status status = NULL;
+    nl_mutex_lock(&pool->mutex);
+    found = take_idle(pool, interpreter, &ended);
+    nl_mutex_unlock(&pool->mutex);
+    end_all(ended);
+    if (!found) {
         status = reserve(pool);
         if (!status) {
             status = start(pool, interpreter, &found);
@@ -198,7 +192,6 @@ nl_status nl_python_worker_take(nl_python_pool *pool, const nl_cancel *cancel, n
             }
         }
     }
-    nl_arena_free(scratch);
     NL_TRY(status);
     found->cancel = cancel;
     found->memory = memory;

@@ -79,10 +79,20 @@ static int tear_down(void **state)
     return 0;
 }
 
+static nl_status take(world *w, nl_memory *memory, nl_python_worker **worker)
+{
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_str interpreter = {0};
+    nl_status status = nl_python_interpreter(w->session, arena, &interpreter);
+    if (!status) status = nl_python_worker_take(w->pool, interpreter, w->cancel, memory, worker);
+    nl_arena_free(arena);
+    return status;
+}
+
 static nl_python_worker *ordered(world *w, const char *order)
 {
     nl_python_worker *worker = NULL;
-    assert_ok(nl_python_worker_take(w->pool, w->cancel, w->memory, &worker));
+    assert_ok(take(w, w->memory, &worker));
     assert_ok(nl_python_send(worker, 'T', nl_str_from(order)));
     return worker;
 }
@@ -140,7 +150,7 @@ static void test_large_frames_both_ways_do_not_lock_up(void **state)
     nl_memory *large = nl_memory_new(NULL, "large", (size_t)1 << 30);
     nl_python_worker *worker = NULL;
     char *bytes = calloc(1, (size_t)16 << 20);
-    assert_ok(nl_python_worker_take(w->pool, w->cancel, large, &worker));
+    assert_ok(take(w, large, &worker));
     assert_ok(nl_python_send(worker, 'T', NL_STR("flood")));
     assert_ok(nl_python_send(worker, 'B', (nl_str){bytes, (size_t)16 << 20}));
     assert_ok(nl_python_send(worker, 'E', (nl_str){0}));
@@ -239,7 +249,7 @@ static void test_a_python_that_is_not_there_is_named(void **state)
     world *w = *state;
     nl_python_worker *worker = NULL;
     assert_ok(nl_session_set(w->session, NL_STR("spark.pyspark.python"), NL_STR("/no/such/python")));
-    assert_fails(nl_python_worker_take(w->pool, w->cancel, w->memory, &worker), NILAS_PYTHON_WORKER, "spark.pyspark.python names the Python /no/such/python");
+    assert_fails(take(w, w->memory, &worker), NILAS_PYTHON_WORKER, "spark.pyspark.python names the Python /no/such/python");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 # The front door: everything a person needs is one of these targets.
-.PHONY: wheel nessie hive catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench bench-s3 install setup build release check-style crosswise diff clean help mutations
+.PHONY: golden wheel nessie hive catalogs lakehouse lakehouse-spark rck docs meta small faults crash race demo test check asan tsan bench bench-s3 install setup build release check-style crosswise diff clean help mutations
 JOBS ?= $(shell nproc)
 
 help:           ## list the targets
@@ -22,9 +22,10 @@ build: setup
 	@cmake --preset debug > /dev/null
 	@ninja -C build/debug -j$(JOBS)
 
-test: build release ## unit tests, SQL files, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
+test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
+	@scripts/golden.sh build/debug/unit/golden_runner --check
 	@scripts/demo_test.sh build/debug/nilas
 	@scripts/crosswise.sh build/debug/nilas
 	@scripts/lakehouse_test.sh build/debug/nilas
@@ -33,6 +34,9 @@ test: build release ## unit tests, SQL files, style, tables shared with Spark, P
 	@scripts/tpch.sh build/debug/nilas 0.01
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
+
+golden: build   ## Spark's own SQL tests: how many statements of each file give what Spark gives
+	@scripts/golden.sh build/debug/unit/golden_runner $(FILES)
 
 crosswise: build ## the chapter by nilas, Spark, PyIceberg and DuckDB, alone and in turn
 	@scripts/crosswise.sh build/debug/nilas

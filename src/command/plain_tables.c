@@ -518,6 +518,6 @@ nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create
     if (count == 0 || create->columns.count == 0) NL_TRY(inferred_fields(&self, &fields, &count));
     NL_TRY(arrange(&self, fields, count));
     NL_TRY(nl_session_files(command->session, &fs));
-    NL_TRY(nl_fs_make_directory(fs, self.table.location));
+    if (!self.table.is_external) NL_TRY(nl_fs_make_directory(fs, self.table.location)); /* the other's place may be a file, or come later */
     return nl_session_put_plain_table(command->session, &self.table);
 }

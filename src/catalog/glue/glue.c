@@ -768,8 +768,10 @@ static nl_status undo_copy(const glue_catalog *self, const json_t *entry, const 
     bool is_unchanged = false;
     deletion result;
     const bool is_certain = nl_error_condition(status) == NL_COND_NILAS_COMMIT_FAILED; /* there was no deletion */
-    if (!is_certain && (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE))
+    if (!is_certain && (nl_error_kind_of(status) == NL_KIND_RETRY || nl_error_kind_of(status) == NL_KIND_UNKNOWN_STATE)) {
+        nl_error_set_kind(status, NL_KIND_UNKNOWN_STATE);
         return nl_note_if(status, NL_HERE, "the table has both names: drop the old one without PURGE when Glue answers again");
+    }
     nl_error *second = check_copy(self, entry, to, arena, &is_unchanged);
     if (!second && is_unchanged) second = delete_table(self, to->namespace_parts[0], to->name, arena, &result);
     return nl_first_error(nl_note_if(status, NL_HERE, "renaming to " NL_STR_FMT, NL_STR_ARG(to->name)), second);

@@ -105,9 +105,19 @@ int nl_health_main(int argument_count, char **arguments)
     nl_arena *arena = nl_arena_new(NULL);
     nl_spark_flags flags = {0};
     nl_session *session = NULL;
-    const bool has_table = argument_count > 0 && arguments[0][0] != '-';
+    const bool is_first = argument_count > 0 && arguments[0][0] != '-';
+    bool has_table = is_first;
     int exit_status = EXIT_SUCCESS;
-    nl_status status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count - has_table, arguments + has_table, &flags);
+    nl_status status = NULL;
+    if (!is_first && argument_count > 1 && arguments[argument_count - 1][0] != '-') { /* behind the options, unless it is a value of the last one */
+        status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count - 1, arguments, &flags);
+        has_table = status == NULL;
+        nl_error_free(status);
+    }
+    if (is_first || !has_table) {
+        flags = (nl_spark_flags){0};
+        status = nl_spark_flags_parse(arena, NL_SPARK_SQL, argument_count - is_first, arguments + is_first, &flags);
+    }
     if (!status && flags.wants_help) {
         nl_health_print_help();
     } else if (!status && flags.wants_version) {
@@ -115,10 +125,10 @@ int nl_health_main(int argument_count, char **arguments)
     } else if (status || !has_table) {
         exit_status = NL_EXIT_WRONG_USAGE;
         if (status) nl_shell_print_error(status);
-        else fprintf(stderr, "nilas health wants a TABLE first, as nilas health lake.sales.orders\n");
+        else fprintf(stderr, "nilas health wants a TABLE, as nilas health lake.sales.orders\n");
     } else {
         status = nl_spark_flags_open_session(&flags, &session);
-        if (!status) status = show(session, arena, arguments[0]);
+        if (!status) status = show(session, arena, arguments[is_first ? 0 : argument_count - 1]);
         if (status) nl_shell_print_error(status);
         if (status) exit_status = EXIT_FAILURE;
     }

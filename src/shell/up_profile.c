@@ -237,7 +237,7 @@ static nl_status write_config(const nl_up_options *options, nl_arena *arena, con
     uint32_t service_count = 0;
     const nl_str services_header = services_block(arena, options, services, &service_count);
     const nl_property settings[] = {
-        {NL_STR("region"), NL_STR("us-east-1")}, {NL_STR("services"), options->profile}, {NL_STR("s3"), NL_STR("\n    addressing_style = path")}};
+        {NL_STR("region"), NL_STR("us-east-1")}, {NL_STR("services"), options->profile}, {NL_STR("s3"), NL_STR("\n    addressing_style = path\n    signature_version = s3v4")}};
     const nl_str first = nl_ini_set(arena, text, header, settings, NL_COUNT(settings));
     const nl_str edited = nl_ini_set(arena, first, services_header, services, service_count);
     return nl_str_equal(edited, text) ? NULL : replace_file(arena, path, edited);

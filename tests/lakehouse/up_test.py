@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from support import NILAS, Lakehouse, check, equal, free_ports, run_tests, services
 
@@ -65,6 +66,11 @@ def test_the_profile_leads_boto3_to_the_services():
         s3 = session.client("s3")
         equal(s3.meta.endpoint_url, lake.url("s3"))
         equal(s3.meta.config.s3.get("addressing_style"), "path")
+        # Presigned links are Signature Version 4 by the profile alone: botocore's own choice for this region would be 2.
+        s3.create_bucket(Bucket="links")
+        put, get = (s3.generate_presigned_url(operation, Params={"Bucket": "links", "Key": "ä b"}) for operation in ("put_object", "get_object"))
+        urllib.request.urlopen(urllib.request.Request(put, b"by a link", method="PUT")).read()
+        equal(urllib.request.urlopen(get).read(), b"by a link")
         for name in ("s3tables", "athena", "glue"):
             if name in services():
                 equal(session.client(name).meta.endpoint_url, lake.url(name))

@@ -72,6 +72,10 @@ def run(version):
 os.chdir(tempfile.mkdtemp(prefix="nilas-health-"))
 for format_version in (2, 3):
     run(format_version)
+options = ("--conf", "spark.sql.shuffle.partitions=2")
+for place in (("local.sales.orders2", *options), (*options, "local.sales.orders2")):
+    equal(nilas("health", *place).stdout.startswith("local.sales.orders2\n"), True, f"the table before or behind the options: {place}")
+equal(nilas("health", *options).returncode, 2, "options, and no table")
 equal(nilas("health").returncode, 2, "without a table")
 equal(nilas("health", "local.sales.none").returncode, 1, "a table that is not there")
 equal("Usage: nilas health" in nilas("health", "--help").stdout, True, "help")

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/lock.h"
 #include "base/process.h"
 
 #define BUFFER_ALIGNMENT 64u
@@ -23,6 +24,10 @@ struct nl_memory {
     atomic_size_t peak_bytes;
     atomic_uint references;
     bool is_static;
+    atomic_size_t reclaimable_bytes;
+    atomic_bool has_reclaimer;
+    nl_mutex mutex;
+    nl_reclaimer *reclaimer; /* guarded by mutex; not counted */
     char name[];
 };
 
@@ -37,6 +42,7 @@ nl_memory *nl_memory_new(nl_memory *parent, const char *name, size_t limit_bytes
     memory->parent = nl_memory_retain(parent);
     memory->limit_bytes = limit_bytes;
     atomic_init(&memory->references, 1);
+    nl_mutex_init(&memory->mutex);
     memcpy(memory->name, name, name_bytes);
     return memory;
 }
@@ -53,6 +59,7 @@ void nl_memory_release(nl_memory *memory)
            atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) == 1) {
         nl_memory *parent = memory->parent;
         NL_ASSERT(nl_memory_used(memory) == 0);
+        nl_mutex_fini(&memory->mutex);
         free(memory);
         memory = parent;
     }
@@ -97,11 +104,79 @@ static bool charge_level(nl_memory *memory, size_t bytes)
     return true;
 }
 
+nl_memory *nl_memory_root(nl_memory *memory)
+{
+    while (memory && memory->parent) memory = memory->parent;
+    return memory;
+}
+
+nl_reclaimer *nl_memory_reclaimer(nl_memory *memory)
+{
+    nl_memory *root = nl_memory_root(memory);
+    if (!root || !atomic_load_explicit(&root->has_reclaimer, memory_order_acquire)) return NULL;
+    nl_mutex_lock(&root->mutex);
+    nl_reclaimer *found = root->reclaimer;
+    uint32_t references = found ? atomic_load(&found->references) : 0;
+    /* One that has no user left is on its way out. */
+    while (references > 0 && !atomic_compare_exchange_weak(&found->references, &references, references + 1)) {
+    }
+    nl_mutex_unlock(&root->mutex);
+    return references > 0 ? found : NULL;
+}
+
+bool nl_memory_add_reclaimer(nl_memory *memory, nl_reclaimer *reclaimer)
+{
+    nl_memory *root = nl_memory_root(memory);
+    if (!root || root->is_static) return false;
+    nl_mutex_lock(&root->mutex);
+    const bool is_first = !root->reclaimer || atomic_load(&root->reclaimer->references) == 0;
+    if (is_first) {
+        reclaimer->root = nl_memory_retain(root);
+        root->reclaimer = reclaimer;
+        atomic_store_explicit(&root->has_reclaimer, true, memory_order_release);
+    }
+    nl_mutex_unlock(&root->mutex);
+    return is_first;
+}
+
+void nl_reclaimer_release(nl_reclaimer *reclaimer)
+{
+    if (!reclaimer || atomic_fetch_sub(&reclaimer->references, 1) != 1) return;
+    nl_memory *root = reclaimer->root;
+    if (root) {
+        nl_mutex_lock(&root->mutex);
+        if (root->reclaimer == reclaimer) {
+            root->reclaimer = NULL;
+            atomic_store_explicit(&root->has_reclaimer, false, memory_order_release);
+        }
+        nl_mutex_unlock(&root->mutex);
+    }
+    reclaimer->free(reclaimer);
+    nl_memory_release(root);
+}
+
+void nl_reclaimer_note(nl_reclaimer *reclaimer, ptrdiff_t bytes)
+{
+    if (reclaimer->root) atomic_fetch_add_explicit(&reclaimer->root->reclaimable_bytes, (size_t)bytes, memory_order_relaxed);
+}
+
+/* May the charge that a root has just refused be tried again? */
+static bool reclaim(nl_memory *root, size_t bytes)
+{
+    if (root->parent || bytes > root->limit_bytes) return false;
+    nl_reclaimer *reclaimer = nl_memory_reclaimer(root);
+    const size_t back = reclaimer ? reclaimer->reclaim(reclaimer, bytes) : 0;
+    nl_reclaimer_release(reclaimer);
+    return back > 0;
+}
+
 bool nl_memory_try_charge(nl_memory *memory, size_t bytes)
 {
     if (is_refused_on_purpose()) return false;
     for (nl_memory *level = memory; level != NULL; level = level->parent) {
-        if (charge_level(level, bytes)) continue;
+        bool is_charged = charge_level(level, bytes);
+        while (NL_UNLIKELY(!is_charged) && reclaim(level, bytes)) is_charged = charge_level(level, bytes);
+        if (is_charged) continue;
         for (nl_memory *paid = memory; paid != level; paid = paid->parent)
             atomic_fetch_sub_explicit(&paid->used_bytes, bytes, memory_order_relaxed);
         return false;
@@ -139,8 +214,10 @@ size_t nl_memory_limit(const nl_memory *memory)
 bool nl_memory_has_room(const nl_memory *memory, size_t bytes)
 {
     for (; memory != NULL; memory = memory->parent) {
-        size_t limit = memory->limit_bytes;
-        if (nl_size_add(nl_memory_used(memory), bytes) > limit - limit / 4) return false;
+        const size_t limit = memory->limit_bytes;
+        const size_t used = nl_memory_used(memory);
+        const size_t reclaimable = atomic_load_explicit(&memory->reclaimable_bytes, memory_order_relaxed);
+        if (nl_size_add(used - NL_MIN(used, reclaimable), bytes) > limit - limit / 4) return false;
     }
     return true;
 }

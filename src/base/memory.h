@@ -21,11 +21,29 @@ void nl_memory_fail_charge(uint64_t n);
 size_t nl_memory_used(const nl_memory *memory);
 size_t nl_memory_peak(const nl_memory *memory);
 size_t nl_memory_limit(const nl_memory *memory); /* the smallest of its own and those above; SIZE_MAX: none */
-/* Would `bytes` more leave a quarter of every limit, its own and those above, free? Nothing is charged. */
+/* Would `bytes` more leave a quarter of every limit, its own and those above, free? Nothing is charged; what a root's
+ * reclaimer would give back counts as free. */
 bool nl_memory_has_room(const nl_memory *memory, size_t bytes);
 
 /* Freed buffers that the calling thread keeps for its next ones go back to the system: it is going to rest. */
 void nl_memory_trim_thread(void);
+
+/* What a root has bytes back from before it refuses any: a cache. First member of it; counted by whoever uses the cache, not by
+ * the root, which forgets it when the last of them goes. */
+typedef struct nl_reclaimer nl_reclaimer;
+struct nl_reclaimer {
+    size_t (*reclaim)(nl_reclaimer *self, size_t bytes); /* about as many; returns how many. Any thread, under any lock of others: takes only its own and charges nothing */
+    void (*free)(nl_reclaimer *self);                    /* after the last release */
+    nl_memory *root;                                     /* counted; filled in by nl_memory_add_reclaimer */
+    atomic_uint references;                              /* starts at 1 */
+};
+nl_memory *nl_memory_root(nl_memory *memory); /* the budget above all; borrowed */
+nl_reclaimer *nl_memory_reclaimer(nl_memory *memory); /* that of the root above; counted; NULL: none */
+/* Makes it that of memory's root, unless there is one: the answer is false then and nothing has happened. */
+bool nl_memory_add_reclaimer(nl_memory *memory, nl_reclaimer *reclaimer);
+void nl_reclaimer_release(nl_reclaimer *reclaimer); /* NULL is fine */
+/* It holds so many bytes more or less that it would give back. */
+void nl_reclaimer_note(nl_reclaimer *reclaimer, ptrdiff_t bytes);
 
 /* What one operator holds. In place; starts as {.memory = m}. Not thread-safe by itself. */
 typedef struct nl_reservation {

@@ -180,6 +180,72 @@ static void test_many_threads_never_pass_the_limit(void **state)
     nl_memory_release(memory);
 }
 
+/* ---- Memory that is had back ---- */
+
+typedef struct hoard { /* of charges that can be given back */
+    nl_reclaimer base;
+    nl_memory *memory;
+    atomic_size_t held;
+    bool is_freed;
+} hoard;
+
+static size_t give_back(nl_reclaimer *self, size_t bytes)
+{
+    hoard *one = (hoard *)self;
+    const size_t back = NL_MIN(bytes, atomic_load(&one->held));
+    atomic_fetch_sub(&one->held, back);
+    nl_memory_discharge(one->memory, back);
+    nl_reclaimer_note(self, -(ptrdiff_t)back);
+    return back;
+}
+
+static void free_hoard(nl_reclaimer *self)
+{
+    hoard *one = (hoard *)self;
+    (void)give_back(self, SIZE_MAX);
+    nl_memory_release(one->memory);
+    one->is_freed = true;
+}
+
+static void test_a_root_has_bytes_back_before_it_refuses(void **state)
+{
+    (void)state;
+    nl_memory *root = nl_memory_new(NULL, "root", 1000);
+    nl_memory *query = nl_memory_new(root, "query", 800);
+    hoard one = {.base = {.reclaim = give_back, .free = free_hoard}, .memory = nl_memory_new(root, "hoard", SIZE_MAX)};
+    hoard other = {.base = {.reclaim = give_back, .free = free_hoard}};
+    atomic_init(&one.base.references, 1);
+    atomic_init(&other.base.references, 1);
+    assert_null(nl_memory_reclaimer(query));
+    assert_true(nl_memory_add_reclaimer(query, &one.base));
+    assert_false(nl_memory_add_reclaimer(root, &other.base));
+    assert_ptr_equal(nl_memory_root(query), root);
+    nl_reclaimer *found = nl_memory_reclaimer(query);
+    assert_ptr_equal(found, &one.base);
+    nl_reclaimer_release(found);
+    assert_true(nl_memory_try_charge(one.memory, 900));
+    atomic_store(&one.held, 900);
+    nl_reclaimer_note(&one.base, 900);
+    assert_true(nl_memory_has_room(query, 600)); /* of 1000 a quarter stays, and the 900 would go */
+    assert_false(nl_memory_has_room(query, 601)); /* but not of its own 800 */
+    assert_true(nl_memory_try_charge(query, 300));
+    assert_int_equal(atomic_load(&one.held), 600);
+    assert_int_equal(nl_memory_used(root), 900);
+    assert_false(nl_memory_try_charge(query, 501)); /* its own limit: nothing is given back for that */
+    assert_false(nl_memory_try_charge(query, 1001));
+    assert_int_equal(atomic_load(&one.held), 600);
+    assert_true(nl_memory_try_charge(query, 500));
+    assert_int_equal(nl_memory_used(root), 900);
+    nl_reclaimer_release(&one.base);
+    assert_true(one.is_freed);
+    assert_null(nl_memory_reclaimer(query)); /* nobody is left */
+    assert_true(nl_memory_add_reclaimer(query, &other.base));
+    nl_reclaimer_release(&other.base);
+    nl_memory_discharge(query, 800);
+    nl_memory_release(query);
+    nl_memory_release(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_a_charge_can_be_refused_on_purpose),
         cmocka_unit_test(test_a_charge_can_be_refused_on_purpose),
         cmocka_unit_test(test_many_threads_never_pass_the_limit),
+        cmocka_unit_test(test_a_root_has_bytes_back_before_it_refuses),
     };
     return cmocka_run_group_tests_name("base/memory", tests, NULL, NULL);
 }

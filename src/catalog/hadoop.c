@@ -65,18 +65,37 @@ static bool is_missing(nl_error *error)
     return nl_error_condition(error) == NL_COND_PATH_NOT_FOUND;
 }
 
+/* The spellings of a version's name, and what there is of them. */
+static const char *const suffixes[] = {".metadata.json", ".gz.metadata.json", ".metadata.json.gz"};
+
+static nl_file_info first_present(const nl_file_info *infos, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (infos[i].path.length) return infos[i];
+    return (nl_file_info){0};
+}
+
 /* The file of a version in any of its three spellings; file->path is empty when there is none. */
 static nl_status find_version(nl_fs *fs, nl_arena *arena, nl_str location, int64_t version, nl_file_info *file)
 {
-    static const char *const suffixes[] = {".metadata.json", ".gz.metadata.json", ".metadata.json.gz"};
-    for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) {
-        nl_error *error = nl_fs_stat_file(fs, version_path(arena, location, version, suffixes[i]), file);
-        if (!error) return NULL;
-        if (!is_missing(error)) return error;
-        nl_error_free(error);
-    }
-    *file = (nl_file_info){0};
+    nl_str paths[NL_COUNT(suffixes)];
+    nl_file_info infos[NL_COUNT(suffixes)];
+    for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) paths[i] = version_path(arena, location, version, suffixes[i]);
+    NL_TRY(nl_fs_stat_files(fs, paths, NL_COUNT(suffixes), infos));
+    *file = first_present(infos, NL_COUNT(suffixes));
     return NULL;
+}
+
+/* The same with the usual spelling only, and the next version in the same go: mostly all that is to be known. */
+static nl_status find_version_and_next(nl_fs *fs, nl_arena *arena, nl_str location, int64_t version, nl_file_info *file, nl_file_info *next)
+{
+    nl_str paths[NL_COUNT(suffixes) + 1] = {version_path(arena, location, version, suffixes[0])};
+    nl_file_info infos[NL_COUNT(suffixes) + 1];
+    for (uint32_t i = 0; i < NL_COUNT(suffixes); i++) paths[i + 1] = version_path(arena, location, version + 1, suffixes[i]);
+    NL_TRY(nl_fs_stat_files(fs, paths, NL_COUNT(paths), infos));
+    *file = infos[0];
+    *next = first_present(infos + 1, NL_COUNT(suffixes));
+    return infos[0].path.length ? NULL : find_version(fs, arena, location, version, file);
 }
 
 typedef struct highest_version {
@@ -105,11 +124,11 @@ static int64_t read_hint(nl_fs *fs, nl_arena *arena, nl_str location)
 }
 
 /* Where the search begins: the hint, or without one that can be read the highest file of the folder. 0: no table. */
-static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, int64_t *version)
+static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, nl_file_info *next, int64_t *version)
 {
     *version = read_hint(fs, arena, location);
     if (*version > 0) {
-        NL_TRY(find_version(fs, arena, location, *version, file));
+        NL_TRY(find_version_and_next(fs, arena, location, *version, file, next));
         if (file->path.length) return NULL;
     }
     highest_version highest = {0};
@@ -117,20 +136,19 @@ static nl_status first_version(nl_fs *fs, nl_arena *arena, nl_str location, nl_f
     if (error && !is_missing(error)) return error;
     nl_error_free(error);
     *version = highest.version;
-    return *version > 0 ? find_version(fs, arena, location, *version, file) : NULL;
+    return *version > 0 ? find_version_and_next(fs, arena, location, *version, file, next) : NULL;
 }
 
 /* The newest metadata file; file->path is empty when there is no table. */
 static nl_status find_current(nl_fs *fs, nl_arena *arena, nl_str location, nl_file_info *file, int64_t *version)
 {
+    nl_file_info next = {0};
     *file = (nl_file_info){0};
-    NL_TRY(first_version(fs, arena, location, file, version));
-    for (nl_file_info next = *file; next.path.length;) {
+    NL_TRY(first_version(fs, arena, location, file, &next, version));
+    while (file->path.length && next.path.length) {
+        *file = next;
+        (*version)++;
         NL_TRY(find_version(fs, arena, location, *version + 1, &next));
-        if (next.path.length) {
-            *file = next;
-            (*version)++;
-        }
     }
     return NULL;
 }

@@ -97,6 +97,17 @@ nl_str nl_session_default_namespace(const nl_session *session, nl_str catalog)
     return configured.length > 0 ? configured : NL_STR("default");
 }
 
+/* A quarter of the memory, if nobody says otherwise. The first session of a process decides. */
+static nl_piece_cache *obtain_cache(const nl_session *session, nl_memory *memory)
+{
+    int64_t bytes;
+    const nl_str size = nl_session_get(session, NL_STR("spark.nilas.objectCache.size"));
+    if (!nl_conf_parse_bytes(size, &bytes) || bytes < 0) bytes = (int64_t)(nl_memory_limit(memory) / 4);
+    const int64_t trust_ms = nl_session_get_int(session, "spark.nilas.objectCache.trustMs");
+    const nl_piece_cache_options options = {.limit_bytes = (size_t)bytes, .trust_micros = NL_MIN(trust_ms, INT64_MAX / 1000) * 1000};
+    return nl_piece_cache_obtain(memory, &options);
+}
+
 static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared)
 {
     session->machine_zone = session->zone = machine_zone();
@@ -110,6 +121,7 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     session->app_id = nl_arena_f(session->arena, "local-%lld", (long long)(nl_now_micros() / 1000));
     set_environment(session);
     session->memory = nl_memory_new(shared->memory, "session", memory_limit(session));
+    session->kept_objects = obtain_cache(session, session->memory);
     session->pool = shared->pool ? shared->pool : nl_pool_new(worker_count(session), "worker");
     session->is_pool_shared = shared->pool != NULL;
     session->cancel = nl_cancel_new(NULL);
@@ -161,6 +173,7 @@ void nl_session_free(nl_session *session)
     nl_conf_map_fini(&session->initial_confs);
     if (session->pool && !session->is_pool_shared) nl_pool_free(session->pool);
     if (session->cancel) nl_cancel_release(session->cancel);
+    nl_piece_cache_release(session->kept_objects);
     if (session->memory) nl_memory_release(session->memory);
     nl_arena_free(session->namespace_arena);
     nl_arena_free(session->arena);

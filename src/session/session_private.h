@@ -4,6 +4,7 @@
 #include "base/calendar.h"
 #include "base/number.h"
 #include "session/session.h"
+#include "storage/piece_cache.h"
 
 typedef struct nl_conf_map { /* sorted by key; texts owned and NUL-terminated */
     nl_property *items;
@@ -41,6 +42,7 @@ struct nl_session {
     const nl_timezone *zone;
     const nl_timezone *machine_zone;
     nl_memory *memory;
+    nl_piece_cache *kept_objects; /* counted; NULL: none */
     nl_pool *pool;
     bool is_pool_shared;
     nl_cancel *cancel; /* of the running statement */

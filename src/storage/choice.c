@@ -80,6 +80,13 @@ static nl_status choice_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes
     return nl_fs_open_sized(fs, path, size_bytes, file);
 }
 
+static nl_status choice_open_data(nl_fs *self, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file)
+{
+    nl_fs *fs = NULL;
+    NL_TRY(below_of(self, path, &fs));
+    return nl_fs_open_data(fs, path, size_bytes, never_changes, file);
+}
+
 static nl_status choice_open_start(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file)
 {
     nl_fs *fs = NULL;
@@ -175,6 +182,19 @@ static nl_status choice_stat_file(nl_fs *self, nl_str path, nl_file_info *info)
     return nl_fs_stat_file(fs, path, info);
 }
 
+static nl_status choice_stat_files(nl_fs *self, const nl_str *paths, uint32_t path_count, nl_file_info *infos)
+{
+    for (uint32_t at = 0; at < path_count;) { /* runs of paths of one file system together */
+        uint32_t count = 1;
+        nl_fs *fs = NULL;
+        while (at + count < path_count && is_s3(paths[at + count]) == is_s3(paths[at])) count++;
+        NL_TRY(below_of(self, paths[at], &fs));
+        NL_TRY(nl_fs_stat_files(fs, paths + at, count, infos + at));
+        at += count;
+    }
+    return NULL;
+}
+
 static nl_status choice_list(nl_fs *self, nl_str path, bool is_recursive, nl_list_visit visit, void *argument)
 {
     nl_fs *fs = NULL;
@@ -197,6 +217,7 @@ static const nl_fs_ops choice_ops = {
     .scheme = "any",
     .open = choice_open,
     .open_sized = choice_open_sized,
+    .open_data = choice_open_data,
     .open_start = choice_open_start,
     .read_all = choice_read_all,
     .create = choice_create,
@@ -208,6 +229,7 @@ static const nl_fs_ops choice_ops = {
     .make_directory = choice_make_directory,
     .stat = choice_stat,
     .stat_file = choice_stat_file,
+    .stat_files = choice_stat_files,
     .list = choice_list,
     .free = choice_free,
 };

@@ -54,6 +54,13 @@ nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file 
     return fs->ops->open_sized(fs, path, size_bytes, file);
 }
 
+nl_status nl_fs_open_data(nl_fs *fs, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file)
+{
+    if (fs->ops->open_data == NULL) return nl_fs_open_sized(fs, path, size_bytes, file);
+    NL_TRY(check_path(path));
+    return fs->ops->open_data(fs, path, size_bytes, never_changes, file);
+}
+
 nl_status nl_fs_open_start(nl_fs *fs, nl_str path, size_t start_bytes, nl_file **file)
 {
     if (fs->ops->open_start == NULL || start_bytes == 0) return nl_fs_open(fs, path, file);
@@ -253,6 +260,24 @@ nl_status nl_fs_stat_file(nl_fs *fs, nl_str path, nl_file_info *info)
     found.path = path;
     *info = found;
     return NULL;
+}
+
+static nl_status stat_singly(nl_fs *fs, nl_str path, nl_file_info *info)
+{
+    nl_status status = nl_fs_stat_file(fs, path, info);
+    if (status == NULL || nl_error_condition(status) != NL_COND_PATH_NOT_FOUND) return status;
+    nl_error_free(status);
+    *info = (nl_file_info){0};
+    return NULL;
+}
+
+nl_status nl_fs_stat_files(nl_fs *fs, const nl_str *paths, uint32_t path_count, nl_file_info *infos)
+{
+    for (uint32_t i = 0; i < path_count; i++) {
+        NL_TRY(check_path(paths[i]));
+        if (fs->ops->stat_files == NULL) NL_TRY(stat_singly(fs, paths[i], &infos[i]));
+    }
+    return fs->ops->stat_files == NULL || path_count == 0 ? NULL : fs->ops->stat_files(fs, paths, path_count, infos);
 }
 
 nl_status nl_fs_exists(nl_fs *fs, nl_str path, bool *exists)

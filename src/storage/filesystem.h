@@ -22,6 +22,9 @@ NL_MUST_USE nl_status nl_fs_open(nl_fs *fs, nl_str path, nl_file **file);
 /* The same when metadata says how large the object is: object stores then ask nothing, and the first read tells that it is
  * missing or of another size. Others open it as ever. */
 NL_MUST_USE nl_status nl_fs_open_sized(nl_fs *fs, nl_str path, uint64_t size_bytes, nl_file **file);
+/* The same for data that somebody may read again: object stores keep pieces in memory (piece_cache.h). never_changes: the name
+ * stands for these bytes as long as it exists, as files of Iceberg tables do; others are compared with what the server has. */
+NL_MUST_USE nl_status nl_fs_open_data(nl_fs *fs, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file);
 /* The same for whoever begins to read at once: object stores fetch up to start_bytes of the object's beginning with the
  * request that opens it. Others open it as ever. */
 NL_MUST_USE nl_status nl_fs_open_start(nl_fs *fs, nl_str path, size_t start_bytes, nl_file **file);
@@ -73,6 +76,8 @@ typedef struct nl_file_info {
 NL_MUST_USE nl_status nl_fs_stat(nl_fs *fs, nl_str path, nl_file_info *info); /* PATH_NOT_FOUND; info->path is the argument */
 /* The same when only a file is of interest, which object stores answer with one request: a folder may be PATH_NOT_FOUND. */
 NL_MUST_USE nl_status nl_fs_stat_file(nl_fs *fs, nl_str path, nl_file_info *info);
+/* The same of several at once, which object stores ask for side by side: one that is missing has an empty path. */
+NL_MUST_USE nl_status nl_fs_stat_files(nl_fs *fs, const nl_str *paths, uint32_t path_count, nl_file_info *infos);
 NL_MUST_USE nl_status nl_fs_exists(nl_fs *fs, nl_str path, bool *exists);
 /* Calls visit for each entry; recursive: files only, at any depth. Order is not defined. Stops at visit's failure. */
 typedef nl_status (*nl_list_visit)(void *argument, const nl_file_info *info);

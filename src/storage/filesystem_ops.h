@@ -10,6 +10,7 @@ typedef struct nl_fs_ops {
     const char *scheme; /* "file", "s3", "memory", "fault"; static */
     nl_status (*open)(nl_fs *self, nl_str path, nl_file **file);
     nl_status (*open_sized)(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file); /* NULL: open */
+    nl_status (*open_data)(nl_fs *self, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file); /* NULL: open_sized */
     nl_status (*open_start)(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file); /* NULL: open */
     nl_status (*read_all)(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content); /* NULL: open and read */
     nl_status (*create)(nl_fs *self, nl_str path, nl_output **output);
@@ -21,6 +22,7 @@ typedef struct nl_fs_ops {
     nl_status (*make_directory)(nl_fs *self, nl_str path);
     nl_status (*stat)(nl_fs *self, nl_str path, nl_file_info *info);
     nl_status (*stat_file)(nl_fs *self, nl_str path, nl_file_info *info); /* NULL: stat */
+    nl_status (*stat_files)(nl_fs *self, const nl_str *paths, uint32_t path_count, nl_file_info *infos); /* NULL: stat_file, one by one */
     nl_status (*list)(nl_fs *self, nl_str path, bool is_recursive, nl_list_visit visit, void *argument);
     void (*free)(nl_fs *self);
 } nl_fs_ops;

@@ -5,6 +5,7 @@
 #include "storage/credentials.h"
 #include "storage/filesystem_ops.h"
 #include "storage/http.h"
+#include "storage/piece_cache.h"
 #include "storage/s3.h"
 
 #define NL_S3_PIECE_BYTES    (8u << 20)  /* of one GET: larger reads go over several connections at once */
@@ -58,6 +59,9 @@ typedef struct nl_s3_fs {
     nl_mutex mutex;
     nl_http_client *client; /* guarded by mutex until it is there; made by the first request */
     nl_s3_region *regions;  /* guarded by mutex */
+    nl_piece_cache *cache;  /* counted; NULL: nothing is kept */
+    nl_str cache_place;     /* of its names */
+    uint64_t cache_reader;  /* who we are to it: the same for those who may read the same */
     nl_s3_bucket *conditional_buckets; /* guarded by mutex: seen to keep If-None-Match */
 } nl_s3_fs;
 
@@ -67,6 +71,12 @@ typedef struct nl_s3_place {
     nl_str bucket, key;
 } nl_s3_place;
 NL_MUST_USE nl_status nl_s3_place_parse(nl_str path, nl_s3_place *place);
+
+/* An object's name in the cache. */
+static inline nl_object_name nl_s3_object_name(const nl_s3_fs *fs, nl_str bucket, nl_str key)
+{
+    return (nl_object_name){.place = fs->cache_place, .bucket = bucket, .key = key};
+}
 
 typedef struct nl_s3_ask {
     const char *method;
@@ -111,6 +121,7 @@ NL_MUST_USE nl_status nl_s3_check_object(const nl_s3_place *place, nl_str path);
 /* The ops of the other files. */
 NL_MUST_USE nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file);
 NL_MUST_USE nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file);
+NL_MUST_USE nl_status nl_s3_open_data(nl_fs *self, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file);
 NL_MUST_USE nl_status nl_s3_open_start(nl_fs *self, nl_str path, size_t start_bytes, nl_file **file);
 NL_MUST_USE nl_status nl_s3_read_all(nl_fs *self, nl_str path, size_t length_max, nl_buffer **content);
 NL_MUST_USE nl_status nl_s3_create(nl_fs *self, nl_str path, nl_output **output);

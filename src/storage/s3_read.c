@@ -1,8 +1,8 @@
 /* storage/s3_read.c - objects open for reading: ranged GETs over several connections, and ranges fetched ahead.
  *
  * What nl_file_prefetch asks for flies in the background; a read takes from it what it covers, waiting for it when it is
- * still on its way, and fetches the rest itself. A piece that was read to its end is dropped; so is the oldest one when
- * there is too much. Every answer must belong to the object that was opened: If-Match with its ETag, and the size.
+ * still on its way, and fetches the rest itself. A piece that has come goes to the cache when the file is one whose pieces
+ * are kept (piece_cache.h); else it is dropped when it was read to its end, and the oldest one when there is too much. Every answer must belong to the object that was opened: If-Match with its ETag, and the size.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ typedef struct ahead { /* one request's bytes */
     uint64_t offset, length;
     uint64_t used_bytes;   /* guarded by the file's mutex, as what follows */
     uint32_t users;        /* threads that copy from it or wait for it */
+    bool is_kept;          /* the cache has it, too */
     enum { STARTING, FLYING, AWAITED, HERE, LOST } state;
     nl_s3_call *call;      /* STARTING: none yet; FLYING: nobody's; AWAITED: the waiter's */
     nl_buffer *bytes;      /* owned */
@@ -37,6 +38,9 @@ typedef struct s3_file {
     char *etag;   /* owned; guarded by mutex; NULL: not known yet */
     ahead *first; /* oldest first; guarded by mutex */
     uint64_t ahead_bytes;
+    bool is_kept;    /* pieces go to the cache */
+    uint64_t epoch;  /* of the cache, from before the first request */
+    _Atomic(nl_kept_object *) object; /* counted; set once, when the version is known; NULL: nothing can be looked up yet */
 } s3_file;
 
 static s3_file *file_of(nl_file *self)
@@ -116,8 +120,12 @@ static void learn_etag(s3_file *file, const nl_http_response *response)
     const nl_str etag = nl_http_header(response, "etag");
     if (etag.length == 0 || etag.length > 200) return;
     nl_mutex_lock(&file->mutex);
-    if (!file->etag) file->etag = strndup(etag.data, etag.length);
+    const bool is_first = !file->etag;
+    if (is_first) file->etag = strndup(etag.data, etag.length);
     nl_mutex_unlock(&file->mutex);
+    if (!is_first || !file->is_kept) return;
+    const nl_object_name name = nl_s3_object_name(file->fs, file->place.bucket, file->place.key);
+    atomic_store(&file->object, nl_piece_cache_seen(file->fs->cache, &name, etag, file->base.size_bytes, file->fs->cache_reader, file->epoch));
 }
 
 static bool is_sum(nl_arena *arena, nl_str text, const uint8_t *expected, size_t length)
@@ -232,6 +240,40 @@ static nl_status read_directly(s3_file *file, uint64_t offset, uint64_t length, 
     return status;
 }
 
+/* ---- What is kept ---- */
+
+static size_t take_kept(s3_file *file, uint64_t offset, size_t length, uint8_t *into)
+{
+    nl_kept_object *object = atomic_load(&file->object);
+    nl_buffer *bytes = NULL;
+    uint64_t start = 0;
+    if (!object || !nl_kept_object_find(object, offset, length, &bytes, &start)) return 0;
+    const size_t taken = (size_t)NL_MIN((uint64_t)length, start + bytes->size_bytes - offset);
+    memcpy(into, bytes->data + (offset - start), taken);
+    nl_buffer_release(bytes);
+    return taken;
+}
+
+static bool keep(s3_file *file, uint64_t offset, nl_buffer *bytes)
+{
+    nl_kept_object *object = atomic_load(&file->object);
+    return object && nl_kept_object_put(object, offset, bytes);
+}
+
+/* Reads what is neither kept nor on its way, and keeps it. */
+static nl_status read_missing(s3_file *file, uint64_t offset, uint64_t length, uint8_t *into)
+{
+    nl_buffer *bytes = file->is_kept ? nl_piece_cache_buffer(file->fs->cache, (size_t)length) : NULL;
+    if (!bytes) return read_directly(file, offset, length, into);
+    nl_status status = read_directly(file, offset, length, bytes->data);
+    if (!status) {
+        memcpy(into, bytes->data, (size_t)length);
+        (void)keep(file, offset, bytes);
+    }
+    nl_buffer_release(bytes);
+    return status;
+}
+
 /* ---- What was fetched ahead ---- */
 
 static void unlink_ahead(s3_file *file, ahead *gone)
@@ -256,10 +298,11 @@ static ahead *find_ahead(const s3_file *file, uint64_t offset)
     return NULL;
 }
 
-/* Where the next piece begins behind offset; the end of the file when there is none. */
-static uint64_t next_ahead(s3_file *file, uint64_t offset)
+/* Where the next piece begins behind offset; limit when that comes first. */
+static uint64_t next_piece(s3_file *file, uint64_t offset, uint64_t limit)
 {
-    uint64_t next = file->base.size_bytes;
+    nl_kept_object *object = atomic_load(&file->object);
+    uint64_t next = object ? nl_kept_object_next(object, offset + 1, limit) : limit;
     nl_mutex_lock(&file->mutex);
     for (const ahead *one = file->first; one; one = one->next)
         if (one->state != LOST && one->offset > offset) next = NL_MIN(next, one->offset);
@@ -278,9 +321,11 @@ static void await(s3_file *file, ahead *one)
         piece flown = {.offset = one->offset, .length = (size_t)one->length, .into = one->bytes->data, .call = one->call};
         nl_status status = finish_piece(file, &flown);
         nl_error_free(status);
+        const bool is_kept = !status && keep(file, one->offset, one->bytes);
         nl_mutex_lock(&file->mutex);
         one->call = NULL;
         one->state = status ? LOST : HERE;
+        one->is_kept = is_kept;
         pthread_cond_broadcast(&file->changed);
     }
     while (one->state == AWAITED) pthread_cond_wait(&file->changed, &file->mutex);
@@ -307,8 +352,8 @@ static size_t take_ahead(s3_file *file, uint64_t offset, size_t length, uint8_t 
     nl_mutex_lock(&file->mutex);
     one->users--;
     one->used_bytes += taken;
-    const bool is_kept = is_whole(file, one->offset, one->length); /* small files are read here and there, and again */
-    const bool is_over = one->users == 0 && (!is_here || (one->used_bytes >= one->length && !is_kept));
+    const bool is_small = is_whole(file, one->offset, one->length); /* read here and there, and again */
+    const bool is_over = one->users == 0 && (!is_here || one->is_kept || (one->used_bytes >= one->length && !is_small));
     if (is_over) unlink_ahead(file, one);
     nl_mutex_unlock(&file->mutex);
     if (is_over) free_ahead(one);
@@ -319,16 +364,23 @@ static nl_status s3_read(nl_file *self, uint64_t offset, size_t length, uint8_t 
 {
     s3_file *file = file_of(self);
     while (length > 0) {
-        size_t done = take_ahead(file, offset, length, into);
+        size_t done = take_kept(file, offset, length, into);
+        if (done == 0) done = take_ahead(file, offset, length, into);
         if (done == 0) {
-            done = (size_t)NL_MIN((uint64_t)length, next_ahead(file, offset) - offset);
-            NL_TRY(read_directly(file, offset, done, into));
+            done = (size_t)(next_piece(file, offset, offset + length) - offset);
+            NL_TRY(read_missing(file, offset, done, into));
         }
         offset += done;
         into += done;
         length -= done;
     }
     return NULL;
+}
+
+static uint64_t covered_by_cache(s3_file *file, uint64_t offset)
+{
+    nl_kept_object *object = atomic_load(&file->object);
+    return object ? nl_kept_object_covered(object, offset) : offset;
 }
 
 /* ---- Many ranges ---- */
@@ -345,6 +397,8 @@ static nl_status read_groups(s3_file *file, const nl_range_group *groups, uint32
         nl_mutex_lock(&file->mutex);
         reads[i].is_ahead = find_ahead(file, groups[i].offset) != NULL;
         nl_mutex_unlock(&file->mutex);
+        /* A single one may go through the cache; several are better fetched side by side. */
+        reads[i].is_ahead = reads[i].is_ahead || (file->is_kept && count == 1) || covered_by_cache(file, groups[i].offset) > groups[i].offset;
         NL_TRY(nl_buffer_new(memory, (size_t)groups[i].length, false, &reads[i].bytes));
         if (!reads[i].is_ahead) piece_count += pieces_of(groups[i].length);
     }
@@ -457,7 +511,8 @@ static void add_ahead(s3_file *file, uint64_t offset, uint64_t length)
     nl_buffer *bytes = NULL;
     piece one = {.offset = offset, .length = (size_t)length};
     if (!made) return;
-    nl_status status = nl_buffer_new(file->fs->memory, (size_t)length, false, &bytes);
+    if (file->is_kept) bytes = nl_piece_cache_buffer(file->fs->cache, (size_t)length);
+    nl_status status = bytes ? NULL : nl_buffer_new(file->fs->memory, (size_t)length, false, &bytes);
     if (!status) {
         one.into = bytes->data;
         status = start_piece(file, &one);
@@ -471,14 +526,18 @@ static void add_ahead(s3_file *file, uint64_t offset, uint64_t length)
     settle_ahead(file, made, one.call, bytes);
 }
 
-/* Where what is on its way already ends, seen from offset on. Readers ask for blocks that overlap by part of a page: without
+/* Where what is here or on its way already ends, seen from offset on. Readers ask for blocks that overlap by part of a page: without
  * this a quarter of a column would come twice. */
 static uint64_t covered_until(s3_file *file, uint64_t offset)
 {
-    nl_mutex_lock(&file->mutex);
-    for (const ahead *one = find_ahead(file, offset); one; one = find_ahead(file, offset)) offset = one->offset + one->length;
-    nl_mutex_unlock(&file->mutex);
-    return offset;
+    for (;;) {
+        nl_mutex_lock(&file->mutex);
+        for (const ahead *one = find_ahead(file, offset); one; one = find_ahead(file, offset)) offset = one->offset + one->length;
+        nl_mutex_unlock(&file->mutex);
+        const uint64_t end = covered_by_cache(file, offset);
+        if (end == offset) return offset;
+        offset = end;
+    }
 }
 
 static void s3_prefetch(nl_file *self, const nl_range *ranges, uint32_t range_count)
@@ -514,7 +573,7 @@ static void s3_stream(nl_file *self, uint64_t offset, uint64_t end)
     s3_file *file = file_of(self);
     const uint64_t wanted_end = NL_MIN(end, offset + NL_S3_STREAM_BYTES);
     for (uint64_t at = covered_until(file, offset); at < wanted_end; at = covered_until(file, at)) {
-        const uint64_t length = NL_MIN(NL_MIN(end, next_ahead(file, at)) - at, (uint64_t)NL_S3_STREAM_BYTES);
+        const uint64_t length = next_piece(file, at, NL_MIN(end, at + NL_S3_STREAM_BYTES)) - at;
         add_ahead(file, at, length);
         if (covered_until(file, at) == at) return; /* no room */
     }
@@ -530,6 +589,7 @@ static void s3_close(nl_file *self)
         file->first = gone->next;
         free_ahead(gone);
     }
+    nl_kept_object_release(atomic_load(&file->object));
     nl_mutex_fini(&file->mutex);
     pthread_cond_destroy(&file->changed);
     free(file->etag);
@@ -561,6 +621,31 @@ nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_fil
     return NULL;
 }
 
+/* From now on what is read is kept. Before the first request: what this process changes afterwards is noticed. */
+static void begin_keeping(s3_file *file, bool never_changes)
+{
+    nl_piece_cache *cache = file->fs->cache;
+    const nl_object_name name = nl_s3_object_name(file->fs, file->place.bucket, file->place.key);
+    if (!cache) return;
+    file->is_kept = true;
+    file->epoch = nl_piece_cache_epoch(cache, &name);
+    nl_kept_object *object = never_changes ? nl_piece_cache_trusted(cache, &name, file->base.size_bytes, file->fs->cache_reader) : NULL;
+    if (!object) return;
+    const nl_str etag = nl_kept_object_etag(object);
+    file->etag = strndup(etag.data, etag.length);
+    if (file->etag)
+        atomic_store(&file->object, object);
+    else
+        nl_kept_object_release(object);
+}
+
+nl_status nl_s3_open_data(nl_fs *self, nl_str path, uint64_t size_bytes, bool never_changes, nl_file **file)
+{
+    NL_TRY(nl_s3_open_sized(self, path, size_bytes, file));
+    begin_keeping(file_of(*file), never_changes);
+    return NULL;
+}
+
 static nl_status read_length(nl_str path, const nl_http_response *response, uint64_t *size_bytes)
 {
     int64_t length = -1;
@@ -577,11 +662,16 @@ nl_status nl_s3_open(nl_fs *self, nl_str path, nl_file **file)
     uint64_t size_bytes = 0;
     nl_file *opened = NULL;
     NL_TRY(nl_s3_place_parse(path, &place));
+    nl_s3_fs *fs = NL_CONTAINER(self, nl_s3_fs, base);
+    const nl_object_name name = nl_s3_object_name(fs, place.bucket, place.key);
+    const uint64_t epoch = nl_piece_cache_epoch(fs->cache, &name);
     const nl_s3_ask ask = {.method = "HEAD", .fault = "s3.head", .bucket = place.bucket, .key = place.key, .uses_key = true};
-    NL_TRY(nl_s3_send(NL_CONTAINER(self, nl_s3_fs, base), &ask, &response));
+    NL_TRY(nl_s3_send(fs, &ask, &response));
     nl_status status = nl_s3_is_good(&response) ? read_length(path, &response, &size_bytes) : nl_s3_refusal("Opening", path, &response, true);
     if (!status) status = nl_s3_open_sized(self, path, size_bytes, &opened);
     if (!status) {
+        file_of(opened)->is_kept = fs->cache != NULL;
+        file_of(opened)->epoch = epoch;
         learn_etag(file_of(opened), &response);
         *file = opened;
     }

@@ -222,6 +222,16 @@ static nl_status remove_batches(nl_s3_fs *fs, const nl_str *paths, uint32_t path
     return status;
 }
 
+static void forget_all(nl_s3_fs *fs, const nl_str *paths, uint32_t path_count)
+{
+    for (uint32_t i = 0; i < path_count; i++) {
+        nl_s3_place place;
+        nl_error_free(nl_s3_place_parse(paths[i], &place)); /* it has passed */
+        const nl_object_name name = nl_s3_object_name(fs, place.bucket, place.key);
+        nl_piece_cache_forget(fs->cache, &name);
+    }
+}
+
 nl_status nl_s3_remove_many(nl_fs *self, const nl_str *paths, uint32_t path_count, uint64_t *removed_count)
 {
     nl_s3_fs *fs = NL_CONTAINER(self, nl_s3_fs, base);
@@ -233,7 +243,9 @@ nl_status nl_s3_remove_many(nl_fs *self, const nl_str *paths, uint32_t path_coun
     if (path_count == 1 || fs->options.delete_tag_count > 0 || !fs->options.removes) return remove_singly(fs, paths, path_count, removed_count);
     batch *batches = calloc(fs->options.thread_count, sizeof(*batches));
     if (!batches) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", 0), NL_P_INT("receivedBytes", 0));
+    forget_all(fs, paths, path_count);
     nl_status status = remove_batches(fs, paths, path_count, batches, removed_count);
+    forget_all(fs, paths, path_count);
     free(batches);
     return status;
 }

@@ -234,9 +234,25 @@ static nl_status send_off(nl_s3_call *call)
     return nl_http_start(client, &request, &call->http);
 }
 
+/* What is kept of an object that is written or removed: not believed any more, before it happens and when it has. */
+static void forget_changed(const nl_s3_call *call)
+{
+    const nl_object_name name = nl_s3_object_name(call->fs, call->ask.bucket, call->ask.key);
+    const bool is_reading = strcmp(call->ask.method, "GET") == 0 || strcmp(call->ask.method, "HEAD") == 0;
+    if (!is_reading && name.key.length > 0) nl_piece_cache_forget(call->fs->cache, &name);
+}
+
+static void forget_missed(const nl_s3_call *call, const nl_http_response *response)
+{
+    const nl_object_name name = nl_s3_object_name(call->fs, call->ask.bucket, call->ask.key);
+    const bool is_other = response->status == 404 || response->status == 412;
+    if (is_other && name.key.length > 0) nl_piece_cache_forget(call->fs->cache, &name);
+}
+
 static void free_call(nl_s3_call *call)
 {
     nl_fs *fs = &call->fs->base;
+    forget_changed(call);
     nl_arena_free(call->arena);
     free(call);
     nl_fs_release(fs);
@@ -253,6 +269,7 @@ nl_status nl_s3_start(nl_s3_fs *fs, const nl_s3_ask *ask, nl_s3_call **call)
     made->ask.key = nl_arena_str(made->arena, ask->key);
     made->ask.query = nl_arena_str(made->arena, ask->query);
     made->region = region_of(fs, ask->bucket, made->arena);
+    forget_changed(made);
     nl_status status = send_off(made);
     if (status)
         free_call(made);
@@ -273,6 +290,7 @@ nl_status nl_s3_wait(nl_s3_call *call, nl_http_response *response)
         status = send_off(call);
         if (!status) status = nl_http_wait(call->http, response);
     }
+    if (!status) forget_missed(call, response);
     free_call(call);
     return status;
 }

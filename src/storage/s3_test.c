@@ -217,8 +217,8 @@ static void test_ranges_share_requests_and_what_was_fetched_ahead(void **state)
     const uint32_t before = atomic_load(&f->server.request_count);
     const nl_range blocks[] = {{0, 4000}, {3000, 4000}};
     nl_file_prefetch(file, &blocks[0], 1);
-    nl_file_prefetch(file, &blocks[1], 1); /* only 4000 to 7000 is asked for */
     assert_ok(nl_file_read(file, 0, 3000, into));
+    nl_file_prefetch(file, &blocks[1], 1); /* only 4000 to 7000 is asked for */
     assert_ok(nl_file_read(file, 3000, 4000, into));
     assert_memory_equal(into, bytes + 3000, 4000);
     assert_int_equal(atomic_load(&f->server.request_count), before + 2);

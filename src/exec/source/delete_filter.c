@@ -189,7 +189,7 @@ static nl_status open_delete_file(nl_fs *fs, const nl_data_file *file, nl_file *
 {
     enum { WHOLE_BYTES = 1 << 20 };
     if (file->file_size_bytes <= 0) return nl_fs_open(fs, file->path, opened);
-    NL_TRY(nl_fs_open_sized(fs, file->path, (uint64_t)file->file_size_bytes, opened));
+    NL_TRY(nl_fs_open_data(fs, file->path, (uint64_t)file->file_size_bytes, true, opened));
     if (file->content_offset < 0 && file->file_size_bytes <= WHOLE_BYTES)
         nl_file_prefetch(*opened, &(nl_range){.offset = 0, .length = (uint64_t)file->file_size_bytes}, 1);
     return NULL;

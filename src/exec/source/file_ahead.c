@@ -51,7 +51,7 @@ void nl_file_ahead_free(nl_file_ahead *ahead)
 static nl_status open_unit(nl_file_ahead *ahead, const nl_scan_unit *unit, nl_file **file)
 {
     if (unit->size_bytes == 0) return nl_fs_open(ahead->fs, unit->path, file);
-    NL_TRY(nl_fs_open_sized(ahead->fs, unit->path, unit->size_bytes, file));
+    NL_TRY(nl_fs_open_data(ahead->fs, unit->path, unit->size_bytes, unit->never_changes, file));
     const uint64_t tail = NL_MIN(NL_MAX(unit->size_bytes / TAIL_SHARE, (uint64_t)TAIL_BYTES), (uint64_t)TAIL_BYTES_MAX);
     const uint64_t length = unit->size_bytes <= WHOLE_BYTES ? unit->size_bytes : tail;
     const nl_range end = {.offset = unit->size_bytes - length, .length = length};

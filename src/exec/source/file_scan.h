@@ -29,6 +29,7 @@ typedef struct nl_scan_unit { /* one file; lives as long as the scan */
     nl_str path;
     int64_t row_count;             /* -1: not known before it is opened */
     uint64_t size_bytes;           /* of the file, as metadata says; 0: not known */
+    bool never_changes;            /* the path stands for these bytes for ever: a data file of Iceberg */
     const nl_value *constants;
     const nl_file_task *task;      /* Iceberg: deletes, partition; or NULL */
     bool is_wholly_matching;       /* the filter holds for every row */

@@ -425,6 +425,7 @@ static nl_status make_units(const iceberg_source *self, const scan_owner *owner,
             .path = task->file->path,
             .row_count = task->file->record_count,
             .size_bytes = (uint64_t)NL_MAX(task->file->file_size_bytes, 0),
+            .never_changes = true,
             .task = task,
             .is_wholly_matching = has_filter ? is_exact && task->is_wholly_matching : true,
         };

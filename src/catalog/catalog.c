@@ -133,14 +133,24 @@ nl_status nl_catalog_namespace_exists(nl_catalog *catalog, const nl_str *parts, 
     return status;
 }
 
+/* `CREATE NAMESPACE c` with a catalog c names the catalog's root, which is always there and is nobody's to change. */
+static nl_status check_named(const nl_catalog *catalog, uint32_t part_count)
+{
+    if (part_count > 0) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, NL_STR_FMT " is a catalog: name a namespace in it, " NL_STR_FMT ".<namespace>", NL_STR_ARG(catalog->name),
+                         NL_STR_ARG(catalog->name));
+}
+
 nl_status nl_catalog_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
 {
+    NL_TRY(check_named(catalog, part_count));
     if (!catalog->ops->create_namespace) return unsupported(catalog, "Creating a namespace");
     return nl_say_unknown(catalog->ops->create_namespace(catalog, parts, part_count, properties, property_count), "creating", parts[part_count - 1]);
 }
 
 nl_status nl_catalog_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
 {
+    NL_TRY(check_named(catalog, part_count));
     if (!catalog->ops->drop_namespace) return unsupported(catalog, "Dropping a namespace");
     return nl_say_unknown(catalog->ops->drop_namespace(catalog, parts, part_count, was_dropped), "dropping", parts[part_count - 1]);
 }
@@ -148,6 +158,7 @@ nl_status nl_catalog_drop_namespace(nl_catalog *catalog, const nl_str *parts, ui
 nl_status nl_catalog_update_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count,
                                       const nl_str *removed, uint32_t removed_count)
 {
+    NL_TRY(check_named(catalog, part_count));
     if (!catalog->ops->update_namespace) return unsupported(catalog, "Setting namespace properties");
     return nl_say_unknown(catalog->ops->update_namespace(catalog, parts, part_count, set, set_count, removed, removed_count), "changing", parts[part_count - 1]);
 }

@@ -188,6 +188,21 @@ static void test_tables_cannot_be_renamed_or_put_elsewhere(void **state)
     nl_error_free(error);
 }
 
+static void test_the_root_of_a_catalog_is_not_a_namespace_to_change(void **state)
+{
+    (void)state;
+    const nl_property property = {NL_STR("a"), NL_STR("b")};
+    bool was_dropped = false;
+    nl_error *errors[] = {nl_catalog_create_namespace(catalog, NULL, 0, &property, 1), nl_catalog_drop_namespace(catalog, NULL, 0, &was_dropped),
+                          nl_catalog_update_namespace(catalog, NULL, 0, &property, 1, NULL, 0)};
+    for (size_t i = 0; i < NL_COUNT(errors); i++) {
+        assert_non_null(errors[i]);
+        assert_int_equal(nl_error_condition(errors[i]), NL_COND_NILAS_ILLEGAL_ARGUMENT);
+        assert_non_null(strstr(nl_error_message(errors[i]), "lake is a catalog"));
+        nl_error_free(errors[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +211,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_version_hint_is_only_a_hint, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_metadata_is_an_error_that_names_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tables_cannot_be_renamed_or_put_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_root_of_a_catalog_is_not_a_namespace_to_change, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 typedef Spark__Connect__ConfigResponse config_response;
 typedef Spark__Connect__KeyValue key_value;
 
-/* Keys that PySpark's client reads and that mean nothing to the engine. Spark 4.0.1's defaults. */
+/* Keys that PySpark's client reads and that mean nothing to the engine. Spark's defaults. */
 static const nl_property client_defaults[] = {
     {NL_STR_INIT("spark.sql.session.localRelationCacheThreshold"), NL_STR_INIT("67108864")},
     {NL_STR_INIT("spark.sql.execution.pandas.convertToArrowArraySafely"), NL_STR_INIT("false")},
@@ -33,6 +33,12 @@ static const nl_property client_defaults[] = {
     {NL_STR_INIT("spark.python.sql.dataFrameDebugging.enabled"), NL_STR_INIT("true")},
     {NL_STR_INIT("spark.sql.legacy.createHiveTableByDefault"), NL_STR_INIT("true")},
     {NL_STR_INIT("spark.sql.execution.arrow.localRelationThreshold"), NL_STR_INIT("50331648")},
+    /* What clients of 4.1 and 4.2 read besides. */
+    {NL_STR_INIT("spark.sql.execution.pyspark.binaryAsBytes"), NL_STR_INIT("true")},
+    {NL_STR_INIT("spark.sql.session.localRelationSizeLimit"), NL_STR_INIT("3221225472")},
+    {NL_STR_INIT("spark.sql.session.localRelationChunkSizeRows"), NL_STR_INIT("10000")},
+    {NL_STR_INIT("spark.sql.session.localRelationChunkSizeBytes"), NL_STR_INIT("16777216")},
+    {NL_STR_INIT("spark.sql.session.localRelationBatchOfChunksSizeBytes"), NL_STR_INIT("1073741824")},
 };
 
 /* data NULL: unset and without a default. */

@@ -1,7 +1,8 @@
 /* connect/message.c - see message.h.
  *
  * protobuf-c recurses as deep as a message nests and allocates what repeated fields ask for. So the nesting is measured
- * first, with a walk over the same fields, and the memory comes from an arena that belongs to a budget.
+ * first, with a walk over the same fields, and the memory comes from an arena that belongs to a budget. The same walk finds
+ * what newer clients ask for and this server does not know.
  */
 #include "connect/message.h"
 
@@ -34,13 +35,73 @@ static nl_status malformed(const ProtobufCMessageDescriptor *descriptor)
     return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The message %s is malformed.", descriptor->short_name);
 }
 
-static nl_status check_depth(const ProtobufCMessageDescriptor *descriptor, nl_bytes in, uint32_t depth)
+/* What a field is for that only other servers or newer clients know. */
+typedef struct unknown_row {
+    const char *message;
+    uint32_t number;
+    const char *meaning; /* NULL: leaving it out changes no result */
+} unknown_row;
+
+static const unknown_row unknown_rows[] = {
+    {"Relation", 300, "pyspark.ml"},
+    {"Relation", 998, "a server's plugin"},
+    {"Expression", 999, "a server's plugin"},
+    {"Command", 999, "a server's plugin"},
+    {"Command", 17, "pyspark.ml"},
+    {"Command", 19, "declarative pipelines"},
+    {"Plan", 3, "compressed plans"},
+    {"Relation", 46, "the changes of a table"},
+    {"Relation", 47, "a join of nearest rows"},
+    {"Expression", 22, "repartitioning by number"},
+    {"DataType", 26, "the type geometry"},
+    {"DataType", 27, "the type geography"},
+    {"DataType", 28, "the type time"},
+    {"Literal", 26, "the type time"},
+    {"Literal", 100, NULL}, /* the type beside the value */
+    {"DataSource", 6, NULL}, /* a name for progress reports */
+    {"GroupMap", 11, "transformWithState"},
+    {"WriteOperation", 11, "withSchemaEvolution"},
+    {"WriteOperationV2", 10, "withSchemaEvolution"},
+    {"WriteStreamOperationStart", 100, "real-time triggers"},
+    {"Catalog", 27, "catalog.dropTable"},
+    {"Catalog", 28, "catalog.dropView"},
+    {"Catalog", 29, "catalog.createDatabase"},
+    {"Catalog", 30, "catalog.dropDatabase"},
+    {"Catalog", 31, "catalog.listPartitions"},
+    {"Catalog", 32, "catalog.listViews"},
+    {"Catalog", 33, "catalog.getTableProperties"},
+    {"Catalog", 34, "catalog.getCreateTableString"},
+    {"Catalog", 35, "catalog.truncateTable"},
+    {"Catalog", 36, "catalog.analyzeTable"},
+};
+
+/* A part of a plan that is not understood would be left out: the answer would be another plan's. */
+static nl_status unknown_field(const ProtobufCMessageDescriptor *descriptor, uint64_t number)
 {
+    for (size_t i = 0; i < NL_COUNT(unknown_rows); i++) {
+        const unknown_row *row = &unknown_rows[i];
+        if (number != row->number || strcmp(descriptor->short_name, row->message) != 0) continue;
+        return row->meaning ? NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not support %s through Spark Connect", row->meaning) : NULL;
+    }
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The client sent field %llu of %s, which nilas does not know: the client is newer", (unsigned long long)number, descriptor->short_name);
+}
+
+static bool is_plan(const ProtobufCMessageDescriptor *descriptor)
+{
+    return strcmp(descriptor->name, "spark.connect.Plan") == 0 || strcmp(descriptor->name, "spark.connect.Relation") == 0;
+}
+
+/* Fields of requests that are not known ask for something that clients can do without; those inside a plan are refused. */
+static nl_status check_fields(const ProtobufCMessageDescriptor *descriptor, nl_bytes in, uint32_t depth, bool is_inside)
+{
+    is_inside = is_inside || is_plan(descriptor);
     if (depth > NL_MESSAGE_DEPTH_MAX)
         return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The plan nests deeper than %u messages. Divide it with a temporary view, a table or checkpoint().", NL_MESSAGE_DEPTH_MAX);
     while (in.length > 0) {
         uint64_t key, length = 0;
         if (!read_varint(&in, &key)) return malformed(descriptor);
+        const ProtobufCFieldDescriptor *field = key >> 3 <= UINT32_MAX ? protobuf_c_message_descriptor_get_field(descriptor, (unsigned)(key >> 3)) : NULL;
+        if (!field && is_inside) NL_TRY(unknown_field(descriptor, key >> 3));
         bool is_ok;
         switch (key & 7) {
         case WIRE_VARINT:
@@ -55,8 +116,7 @@ static nl_status check_depth(const ProtobufCMessageDescriptor *descriptor, nl_by
         case WIRE_BYTES: {
             is_ok = read_varint(&in, &length) && length <= in.length;
             if (!is_ok) break;
-            const ProtobufCFieldDescriptor *field = key >> 3 <= UINT32_MAX ? protobuf_c_message_descriptor_get_field(descriptor, (unsigned)(key >> 3)) : NULL;
-            if (field && field->type == PROTOBUF_C_TYPE_MESSAGE) NL_TRY(check_depth(field->descriptor, (nl_bytes){in.data, (size_t)length}, depth + 1));
+            if (field && field->type == PROTOBUF_C_TYPE_MESSAGE) NL_TRY(check_fields(field->descriptor, (nl_bytes){in.data, (size_t)length}, depth + 1, is_inside));
             is_ok = skip(&in, length);
             break;
         }
@@ -83,7 +143,7 @@ static void keep(void *arena, void *pointer)
 nl_status nl_message_unpack(nl_arena *arena, const ProtobufCMessageDescriptor *descriptor, nl_bytes packed, ProtobufCMessage **message)
 {
     ProtobufCAllocator allocator = {.alloc = allocate, .free = keep, .allocator_data = arena};
-    NL_TRY(check_depth(descriptor, packed, 1));
+    NL_TRY(check_fields(descriptor, packed, 1, false));
     ProtobufCMessage *made = protobuf_c_message_unpack(descriptor, &allocator, packed.length, packed.data);
     NL_TRY(nl_arena_check(arena));
     if (!made) return malformed(descriptor);

@@ -58,6 +58,8 @@ nl_ast_expr *nl_value_expr(nl_arena *arena, const nl_value *value);
 /* translate_source.c */
 NL_MUST_USE nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelation *message, nl_ast_term **term);
 nl_ast_term *nl_translate_table(nl_translator *t, const nl_table *table); /* takes the reference */
+NL_MUST_USE nl_status nl_translate_cached_local(nl_translator *t, const char *hash, nl_ast_term **term);
+NL_MUST_USE nl_status nl_translate_chunked_local(nl_translator *t, const Spark__Connect__ChunkedCachedLocalRelation *message, nl_ast_term **term);
 NL_MUST_USE nl_status nl_translate_read(nl_translator *t, const Spark__Connect__Read *message, nl_ast_term **term);
 NL_MUST_USE nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message, nl_ast_term **term);
 /* The arguments of an SQL text, for a statement that is no query. */

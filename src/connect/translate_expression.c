@@ -312,6 +312,18 @@ static const Spark__Connect__Relation *find_reference(const nl_translator *t, in
     return NULL;
 }
 
+/* values IN (query): several values are a row. */
+static nl_status in_subquery(nl_translator *t, const Spark__Connect__SubqueryExpression *message, nl_ast_query *query, nl_ast_expr **expr)
+{
+    nl_ast_expr *row = nl_new_expr(t->arena, NL_AST_EXPR_ROW);
+    if (message->n_in_subquery_values == 0) return nl_connect_invalid("IN needs a value");
+    NL_TRY(nl_translate_exprs(t, message->in_subquery_values, message->n_in_subquery_values, &row->row));
+    *expr = nl_new_expr(t->arena, NL_AST_EXPR_IN_QUERY);
+    (*expr)->in.input = row->row.count == 1 ? row->row.items[0] : row;
+    (*expr)->in.query = query;
+    return NULL;
+}
+
 static nl_status subquery(nl_translator *t, const Spark__Connect__SubqueryExpression *message, nl_ast_expr **expr)
 {
     const Spark__Connect__Relation *relation = find_reference(t, message->plan_id);
@@ -321,6 +333,7 @@ static nl_status subquery(nl_translator *t, const Spark__Connect__SubqueryExpres
     switch (message->subquery_type) {
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_SCALAR: *expr = nl_new_expr(t->arena, NL_AST_EXPR_SUBQUERY); break;
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_EXISTS: *expr = nl_new_expr(t->arena, NL_AST_EXPR_EXISTS); break;
+    case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_IN: return in_subquery(t, message, query, expr);
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_TABLE_ARG:
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_UNKNOWN:
     default: return nl_connect_unsupported("a DataFrame as an argument of a table function");

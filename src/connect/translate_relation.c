@@ -574,21 +574,6 @@ static nl_status with_relations(nl_translator *t, const Spark__Connect__WithRela
     return status;
 }
 
-static nl_status cached_local(nl_translator *t, const Spark__Connect__CachedLocalRelation *message, nl_ast_term **term)
-{
-    nl_str bytes = {0};
-    bool is_found = false;
-    if (t->host->find_artifact) NL_TRY(t->host->find_artifact(t->host, nl_str_from(message->hash), &bytes, &is_found));
-    if (!is_found)
-        return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "Not found any cached local relation with the hash: %s in the session with sessionUUID.",
-                             message->hash ? message->hash : "");
-    Spark__Connect__LocalRelation *local = spark__connect__local_relation__unpack(NULL, bytes.length, (const uint8_t *)bytes.data);
-    if (!local) return nl_connect_invalid("a cached local relation is damaged");
-    nl_status status = nl_translate_local(t, local, term);
-    spark__connect__local_relation__free_unpacked(local, NULL);
-    return status;
-}
-
 static nl_status cached_remote(nl_translator *t, const Spark__Connect__CachedRemoteRelation *message, nl_ast_term **term)
 {
     const Spark__Connect__Relation *relation = NULL;
@@ -611,7 +596,8 @@ static nl_status leaf(nl_translator *t, const Spark__Connect__Relation *relation
     case SPARK__CONNECT__RELATION__REL_TYPE_LOCAL_RELATION: return nl_translate_local(t, relation->local_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_RANGE: return range(t, relation->range, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_WITH_RELATIONS: return with_relations(t, relation->with_relations, term);
-    case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION: return cached_local(t, relation->cached_local_relation, term);
+    case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION: return nl_translate_cached_local(t, relation->cached_local_relation->hash, term);
+    case SPARK__CONNECT__RELATION__REL_TYPE_CHUNKED_CACHED_LOCAL_RELATION: return nl_translate_chunked_local(t, relation->chunked_cached_local_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_CACHED_REMOTE_RELATION: return cached_remote(t, relation->cached_remote_relation, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_UNRESOLVED_TABLE_VALUED_FUNCTION: return table_function(t, relation->unresolved_table_valued_function, term);
     case SPARK__CONNECT__RELATION__REL_TYPE_APPLY_IN_PANDAS_WITH_STATE: return nl_connect_unsupported("functions with a state, written in Python,");

@@ -26,6 +26,8 @@ static void release_table(void *table)
 typedef struct batch_list {
     nl_batch *items;
     uint32_t count, capacity;
+    const nl_type *schema; /* of the streams read; NULL: none */
+    uint64_t identity[2];  /* of their bytes                  */
 } batch_list;
 
 static void free_batches(batch_list *list)
@@ -62,28 +64,27 @@ static nl_status read_batches(nl_ipc_reader *reader, batch_list *list)
 }
 
 /* The stream's bytes as a buffer of their own: batches point into it, and the message goes. */
-static nl_status copy_bytes(const ProtobufCBinaryData *data, nl_memory *memory, nl_buffer **buffer)
+static nl_status copy_bytes(nl_str data, nl_memory *memory, nl_buffer **buffer)
 {
-    NL_TRY(nl_buffer_new(memory, data->len, false, buffer));
-    if (data->len) memcpy((*buffer)->data, data->data, data->len);
+    NL_TRY(nl_buffer_new(memory, data.length, false, buffer));
+    if (data.length) memcpy((*buffer)->data, data.data, data.length);
     return NULL;
 }
 
-static nl_status read_stream(nl_translator *t, const ProtobufCBinaryData *data, const nl_table **source)
+/* Adds the stream's batches to the list. */
+static nl_status read_stream(nl_translator *t, nl_str data, batch_list *list)
 {
     nl_memory *memory = nl_session_memory(t->host->session);
     nl_buffer *buffer = NULL;
     nl_ipc_reader *reader = NULL;
-    batch_list list = {0};
     NL_TRY(copy_bytes(data, memory, &buffer));
-    nl_status status = nl_ipc_reader_new((nl_str){(const char *)buffer->data, data->len}, buffer, memory, &reader);
+    nl_status status = nl_ipc_reader_new((nl_str){(const char *)buffer->data, data.length}, buffer, memory, &reader);
     nl_buffer_release(buffer);
-    if (!status) status = read_batches(reader, &list);
-    if (status)
-        free_batches(&list);
-    else
-        status = nl_batches_source_new(nl_ipc_reader_schema(reader), list.items, list.count, memory, source);
-    if (!status) nl_batches_source_identify(*source, (const uint64_t[2]){nl_hash_bytes(data->data, data->len, 1), nl_hash_bytes(data->data, data->len, 2)});
+    if (!status && list->schema && !nl_type_equal_with_nullability(list->schema, nl_ipc_reader_schema(reader)))
+        status = nl_connect_invalid("the parts of a local relation have different columns");
+    if (!status) status = read_batches(reader, list);
+    if (!status && !list->schema) list->schema = nl_type_copy(t->arena, nl_ipc_reader_schema(reader));
+    for (uint64_t i = 0; i < 2; i++) list->identity[i] = nl_hash_bytes(data.data, data.length, list->identity[i] + i + 1);
     nl_ipc_reader_free(reader);
     return nl_note_if(status, NL_HERE, "reading a local relation");
 }
@@ -130,20 +131,66 @@ nl_ast_term *nl_translate_table(nl_translator *t, const nl_table *table)
     return nl_relation_term(t->arena, relation);
 }
 
+/* A relation of the batches, which are taken; `given` is the client's schema or NULL. */
+static nl_status local_relation(nl_translator *t, batch_list *list, const nl_type *given, nl_ast_term **term)
+{
+    const nl_table *source = NULL;
+    if (!list->schema && !given) return nl_connect_invalid("Schema for LocalRelation is required when the input data is not provided.");
+    NL_TRY(nl_batches_source_new(list->schema ? list->schema : given, list->items, list->count, nl_session_memory(t->host->session), &source));
+    if (list->schema) nl_batches_source_identify(source, list->identity);
+    *term = nl_translate_table(t, source);
+    if (list->schema && given) *term = shaped(t, *term, given);
+    return NULL;
+}
+
 nl_status nl_translate_local(nl_translator *t, const Spark__Connect__LocalRelation *message, nl_ast_term **term)
 {
-    const nl_type *schema = NULL;
-    const nl_table *source = NULL;
-    NL_TRY(local_schema(t, message->schema, &schema));
-    if (message->has_data)
-        NL_TRY(read_stream(t, &message->data, &source));
-    else if (schema)
-        NL_TRY(nl_batches_source_new(schema, NULL, 0, nl_session_memory(t->host->session), &source));
-    else
-        return nl_connect_invalid("Schema for LocalRelation is required when the input data is not provided.");
-    *term = nl_translate_table(t, source);
-    if (message->has_data && schema) *term = shaped(t, *term, schema);
-    return NULL;
+    const nl_type *given = NULL;
+    batch_list list = {0};
+    NL_TRY(local_schema(t, message->schema, &given));
+    if (message->has_data) {
+        nl_status status = read_stream(t, (nl_str){(const char *)message->data.data, message->data.len}, &list);
+        if (status) free_batches(&list);
+        if (status) return status;
+    }
+    return local_relation(t, &list, given, term);
+}
+
+static nl_status find_cached(nl_translator *t, const char *hash, nl_str *bytes)
+{
+    bool is_found = false;
+    if (t->host->find_artifact) NL_TRY(t->host->find_artifact(t->host, nl_str_from(hash), bytes, &is_found));
+    if (is_found) return NULL;
+    return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "Not found any cached local relation with the hash: %s in the session with sessionUUID.", hash ? hash : "");
+}
+
+nl_status nl_translate_cached_local(nl_translator *t, const char *hash, nl_ast_term **term)
+{
+    nl_str bytes = {0};
+    NL_TRY(find_cached(t, hash, &bytes));
+    Spark__Connect__LocalRelation *local = spark__connect__local_relation__unpack(NULL, bytes.length, (const uint8_t *)bytes.data);
+    if (!local) return nl_connect_invalid("a cached local relation is damaged");
+    nl_status status = nl_translate_local(t, local, term);
+    spark__connect__local_relation__free_unpacked(local, NULL);
+    return status;
+}
+
+nl_status nl_translate_chunked_local(nl_translator *t, const Spark__Connect__ChunkedCachedLocalRelation *message, nl_ast_term **term)
+{
+    const nl_type *given = NULL;
+    nl_str bytes = {0};
+    batch_list list = {0};
+    nl_status status = NULL;
+    if (message->schema_hash) {
+        NL_TRY(find_cached(t, message->schema_hash, &bytes));
+        NL_TRY(local_schema(t, nl_str_c(t->arena, bytes), &given));
+    }
+    for (size_t i = 0; i < message->n_data_hashes && !status; i++) {
+        status = find_cached(t, message->data_hashes[i], &bytes);
+        if (!status) status = read_stream(t, bytes, &list);
+    }
+    if (status) free_batches(&list);
+    return status ? status : local_relation(t, &list, given, term);
 }
 
 /* ---- tables and files ---- */

@@ -58,6 +58,7 @@ typedef struct nl_operation {
     const nl_property *properties;          /* extra summary entries (spark.app.id, snapshot-property.*) */
     uint32_t property_count;
     nl_str staged_wap_id;                   /* not empty: staged, main does not move (write-audit-publish) */
+    bool adds_whole_manifests;              /* files brought in: as of Java's appendManifest the summary knows neither bytes nor partitions */
     nl_pool *pool;                          /* or NULL */
     int32_t rewritten_spec_id;              /* REWRITE_MANIFESTS */
     struct nl_manifest_rewrite *manifest_rewrite; /* REWRITE_MANIFESTS: what came of it */

@@ -244,9 +244,11 @@ void nl_summary_properties(const nl_summary *summary, const nl_table_metadata *b
         put_number(&list, "manifests-replaced", operation->manifest_rewrite->rewritten);
         put_number(&list, "entries-processed", 0);
     }
-    put_counts(&list, &summary->counts);
-    put_partitions(&list, summary, base);
-    put_totals(&list, parent, &summary->counts);
+    nl_summary_counts counts = summary->counts;
+    if (operation->adds_whole_manifests) counts.added_bytes = 0;
+    put_counts(&list, &counts);
+    if (!operation->adds_whole_manifests) put_partitions(&list, summary, base);
+    put_totals(&list, parent, &counts);
     for (uint32_t i = 0; i < environment->property_count; i++)
         put(&list, environment->properties[i].key, environment->properties[i].value);
     *properties = list.items;

@@ -65,7 +65,7 @@ static const nl_procedure *find_procedure(nl_str name)
 static bool is_known_elsewhere(nl_str name)
 {
     static const char *const names[] = {
-        "snapshot", "migrate", "add_files", "rewrite_table_path",
+        "snapshot", "migrate", "rewrite_table_path",
     };
     for (uint32_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return true;

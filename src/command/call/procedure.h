@@ -74,3 +74,4 @@ nl_status nl_call_rewrite_position_delete_files(nl_call *call); /* rewrite_delet
 nl_status nl_call_create_changelog_view(nl_call *call);         /* changelog.c */
 nl_status nl_call_compute_table_stats(nl_call *call);           /* statistics.c */
 nl_status nl_call_compute_partition_stats(nl_call *call);
+nl_status nl_call_add_files(nl_call *call);                     /* add_files.c */

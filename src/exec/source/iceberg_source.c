@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+#include "exec/source/file_fields.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
 #include "iceberg/name_mapping.h"
@@ -188,27 +189,10 @@ typedef struct unit_context {
     const nl_file_task *task;
 } unit_context;
 
-/* The mapping of the parents' names down to this node. */
-static const nl_mapped_field *mapped_node(const nl_name_mapping *mapping, const nl_parquet_node *node)
-{
-    if (!node->parent) return NULL;
-    if (!node->parent->parent) return nl_name_mapping_find(mapping, node->name);
-    const nl_mapped_field *parent = mapped_node(mapping, node->parent);
-    /* The repeated groups of lists and maps are Parquet's own, not the table's. */
-    if (!parent || node->repetition == NL_PARQUET_REPEATED) return parent;
-    return nl_name_mapping_find(&parent->nested, node->name);
-}
-
 static int32_t mapped_field_id(void *argument, const nl_parquet_node *node)
 {
     const unit_context *context = argument;
-    if (node->has_field_id) return node->field_id;
-    if (context->source->has_mapping) {
-        const nl_mapped_field *field = mapped_node(&context->source->mapping, node);
-        return field && field->has_field_id && node->repetition != NL_PARQUET_REPEATED ? field->field_id : 0;
-    }
-    /* Without a mapping top-level columns count by place, and nested ones are not read (as Iceberg's Java readers do). */
-    return node->parent && !node->parent->parent ? (int32_t)node->child_index + 1 : 0;
+    return nl_file_field_id(context->source->has_mapping ? &context->source->mapping : NULL, node);
 }
 
 /* Identity partition values of files that do not hold the column (imported tables), then the initial default. */

@@ -50,34 +50,44 @@ nl_status nl_name_mapping_parse(nl_arena *arena, nl_str json, nl_name_mapping *m
     return read_mapping(arena, parsed, 0, mapping);
 }
 
-static void write_mapping(nl_json_writer *json, const nl_name_mapping *mapping)
+static void begin_line(nl_builder *out, uint32_t depth, bool is_first)
 {
-    nl_json_begin(json, '[');
+    nl_append_c(out, is_first ? "\n" : ",\n");
+    nl_append_fill(out, ' ', 2u * depth);
+}
+
+/* As Java's library lays it out: objects over lines, lists within one. */
+static void append_mapping(const nl_name_mapping *mapping, uint32_t depth, nl_builder *out)
+{
+    nl_append_c(out, "[ ");
     for (uint32_t i = 0; i < mapping->field_count; i++) {
         const nl_mapped_field *field = &mapping->fields[i];
-        nl_json_begin(json, '{');
+        nl_append_c(out, i ? ", {" : "{");
         if (field->has_field_id) {
-            nl_json_key(json, "field-id");
-            nl_json_write_int(json, field->field_id);
+            begin_line(out, depth + 1, true);
+            nl_append_f(out, "\"field-id\" : %d", field->field_id);
         }
-        nl_json_key(json, "names");
-        nl_json_begin(json, '[');
-        for (uint32_t k = 0; k < field->name_count; k++)
-            nl_json_write_text(json, field->names[k]);
-        nl_json_end(json, ']');
+        begin_line(out, depth + 1, !field->has_field_id);
+        nl_append_c(out, "\"names\" : [ ");
+        for (uint32_t k = 0; k < field->name_count; k++) {
+            if (k) nl_append_c(out, ", ");
+            nl_json_append_quoted(out, field->names[k]);
+        }
+        nl_append_c(out, field->name_count ? " ]" : "]");
         if (field->nested.field_count) {
-            nl_json_key(json, "fields");
-            write_mapping(json, &field->nested);
+            begin_line(out, depth + 1, false);
+            nl_append_c(out, "\"fields\" : ");
+            append_mapping(&field->nested, depth + 1, out);
         }
-        nl_json_end(json, '}');
+        begin_line(out, depth, true);
+        nl_append_char(out, '}');
     }
-    nl_json_end(json, ']');
+    nl_append_c(out, mapping->field_count ? " ]" : "]");
 }
 
 void nl_name_mapping_append_json(const nl_name_mapping *mapping, nl_builder *out)
 {
-    nl_json_writer json = {.out = out};
-    write_mapping(&json, mapping);
+    append_mapping(mapping, 0, out);
 }
 
 static nl_name_mapping map_type(nl_arena *arena, const nl_ice_type *type)

@@ -172,6 +172,11 @@ static nl_status make_schema(const stats_maker *self, const nl_schema **schema)
                                        .name = nl_str_from(columns[i].name),
                                        .is_required = self->metadata->format_version >= 3 ? columns[i].is_required_v3 : columns[i].is_required,
                                        .type = nl_ice_type_of(columns[i].type)};
+    if (count == COLUMN_COUNT) { /* files of before v3 count as having no vectors */
+        nl_value *zero = NL_NEW(self->arena, nl_value);
+        *zero = nl_value_int(nl_type_int(), 0);
+        fields[count].initial_default = fields[count].write_default = zero;
+    }
     return nl_schema_new(self->arena, 0, nl_ice_type_struct(self->arena, fields, count + 1), NULL, 0, schema);
 }
 

@@ -247,8 +247,9 @@ static void test_name_mappings_follow_renames(void **state)
     nl_builder_init(&text, 4096);
     nl_name_mapping_of_schema(arena, before, &mapping);
     nl_name_mapping_append_json(&mapping, &text);
-    static const char first[] = "[{\"field-id\":1,\"names\":[\"a\"]},{\"field-id\":2,\"names\":[\"b\"]},{\"field-id\":3,\"names\":[\"l\"],"
-                                "\"fields\":[{\"field-id\":4,\"names\":[\"element\"]}]}]";
+    static const char first[] = "[ {\n  \"field-id\" : 1,\n  \"names\" : [ \"a\" ]\n}, {\n  \"field-id\" : 2,\n  \"names\" : [ \"b\" ]\n"
+                                "}, {\n  \"field-id\" : 3,\n  \"names\" : [ \"l\" ],\n  \"fields\" : [ {\n    \"field-id\" : 4,\n"
+                                "    \"names\" : [ \"element\" ]\n  } ]\n} ]";
     assert_text(nl_builder_str(&text), first);
     nl_name_mapping parsed;
     assert_ok(nl_name_mapping_parse(arena, NL_STR("[{\"field-id\":1,\"names\":[\"a\"]},{\"names\":[\"x\",\"y\"]}]"), &parsed));
@@ -256,8 +257,10 @@ static void test_name_mappings_follow_renames(void **state)
     nl_name_mapping_update(arena, &mapping, before, after, &updated);
     nl_builder_clear(&text);
     nl_name_mapping_append_json(&updated, &text);
-    assert_text(nl_builder_str(&text), "[{\"field-id\":1,\"names\":[\"c\"]},{\"field-id\":2,\"names\":[\"b\",\"a\"]},{\"field-id\":3,\"names\":[\"l\"],"
-                                       "\"fields\":[{\"field-id\":4,\"names\":[\"element\"]}]},{\"field-id\":5,\"names\":[\"d\"]}]");
+    assert_text(nl_builder_str(&text), "[ {\n  \"field-id\" : 1,\n  \"names\" : [ \"c\" ]\n}, {\n  \"field-id\" : 2,\n  \"names\" : [ \"b\", \"a\" ]\n"
+                                       "}, {\n  \"field-id\" : 3,\n  \"names\" : [ \"l\" ],\n  \"fields\" : [ {\n    \"field-id\" : 4,\n"
+                                       "    \"names\" : [ \"element\" ]\n  } ]\n}, {\n  \"field-id\" : 5,\n  \"names\" : [ \"d\" ]\n"
+                                       "} ]");
     nl_builder_fini(&text);
     nl_arena_free(arena);
 }

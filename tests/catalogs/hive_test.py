@@ -301,6 +301,34 @@ def session_settings(metastore):
     return {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": metastore.uri, "spark.sql.warehouse.dir": metastore.warehouse}
 
 
+def migrations(nilas, spark, metastore):
+    """Tables of Spark's become Iceberg tables over the same files, which Spark reads through its Iceberg catalog."""
+    spark.run("CREATE TABLE shelf.managed (a int, b string, p string) USING parquet PARTITIONED BY (p)")
+    spark.run("INSERT INTO shelf.managed VALUES (1, 'x', 'one'), (2, 'y', 'two')")
+    spark.run(f"CREATE TABLE shelf.outside (a int, b string) USING parquet LOCATION '{metastore.warehouse}/outside' TBLPROPERTIES ('k' = 'v')")
+    spark.run("INSERT INTO shelf.outside SELECT /*+ COALESCE(1) */ id, concat('b', id) FROM range(3)")
+    rows = [["0", "b0"], ["1", "b1"], ["2", "b2"]]
+    same("snapshot", [["1"]], nilas=nilas.run("CALL spark_catalog.system.snapshot('shelf.outside', 'shelf.tried')"))
+    nilas.run("INSERT INTO shelf.tried VALUES (9, 'new')")
+    same("a snapshot", rows + [["9", "new"]], nilas=nilas.run("SELECT * FROM shelf.tried"), spark=spark.run("SELECT * FROM hive.shelf.tried"))
+    same("its source", rows, nilas=nilas.run("SELECT * FROM shelf.outside"), spark=spark.run("SELECT * FROM shelf.outside"))
+    same("migrate", [["1"]], nilas=nilas.run("CALL spark_catalog.system.migrate(table => 'shelf.outside', properties => map('more', 'said'))"))
+    same("a migrated table", rows, nilas=nilas.run("SELECT * FROM shelf.outside"), spark=spark.run("SELECT * FROM hive.shelf.outside"), kept=spark.run("SELECT * FROM shelf.outside_backup_"))
+    same("its properties", [["more", "said"], ["migrated", "true"], ["k", "v"]],
+         spark=[spark.run(f"SHOW TBLPROPERTIES hive.shelf.outside ('{key}')")[0] for key in ("more", "migrated", "k")])
+    spark.run("INSERT INTO hive.shelf.outside VALUES (7, 'spark')")
+    nilas.run("DELETE FROM shelf.outside WHERE a = 0")
+    same("a migrated table goes on", [["1", "b1"], ["2", "b2"], ["7", "spark"]], nilas=nilas.run("SELECT * FROM shelf.outside"), spark=spark.run("SELECT * FROM hive.shelf.outside"))
+    message = nilas.fails("CALL spark_catalog.system.migrate('shelf.outside')")
+    same("it is Iceberg's", [[True]], nilas=[["Cannot use non-v1 table 'shelf.outside' as a source" in message or message]])
+    same("migrate a managed table", [["2"]], nilas=nilas.run("CALL spark_catalog.system.migrate(table => 'shelf.managed', drop_backup => true)"))
+    same("a managed table that was migrated", [["1", "x", "one"], ["2", "y", "two"]], nilas=nilas.run("SELECT * FROM shelf.managed"), spark=spark.run("SELECT * FROM hive.shelf.managed"))
+    same("by partition", [["2"]], nilas=nilas.run("SELECT a FROM shelf.managed WHERE p = 'two'"), spark=spark.run("SELECT a FROM hive.shelf.managed WHERE p = 'two'"))
+    same("no backup", [], spark=spark.run("SHOW TABLES IN shelf LIKE 'managed_*'"))
+    nilas.run("DROP TABLE shelf.tried;\nDROP TABLE shelf.outside;\nDROP TABLE shelf.managed")
+    same("the backup has its files", rows, spark=spark.run("SELECT * FROM shelf.outside_backup_"))
+
+
 def session_catalog(program, metastore, spark):
     """Tables over plain files that Spark and Hive keep in the metastore are read by name, and left alone."""
     prefix = "spark.sql.catalog.spark_catalog"
@@ -327,6 +355,7 @@ def session_catalog(program, metastore, spark):
                              ("SELECT * FROM shelf.lines", "nilas does not read hive files")):
         message = nilas.fails(statement)
         same(statement, [[True]], nilas=[[words in message or message]])
+    migrations(nilas, spark, metastore)
     message = Nilas(program, {**confs, "spark.sql.catalogImplementation": "hive"}).fails("CREATE TABLE shelf.more (a int) USING parquet")
     same("none are made there", [[True]], nilas=[["cannot be made yet" in message or message]])
 

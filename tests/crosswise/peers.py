@@ -260,7 +260,7 @@ class Score:
 
     def fail(self, name, problem):
         self.failed.append(name)
-        print(f"FAILED {name}: {str(problem)[:500]}")
+        print(f"FAILED {name}: {str(problem)[:2000]}")
         sys.stdout.flush()
 
     def finish(self, title):

@@ -161,3 +161,32 @@ nl_status nl_hive_plain_load(nl_catalog *catalog, const nl_identifier *identifie
     *plain = found;
     return nl_arena_check(arena);
 }
+
+static nl_status rename_entry(nl_hive_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
+{
+    nl_wire_value *entry = NULL;
+    nl_hive_answer answer;
+    NL_TRY(nl_hms_get_table(self->client, from->namespace_parts[0], from->name, arena, &entry));
+    if (!entry) return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "The Hive metastore has no table " NL_STR_FMT, NL_STR_ARG(nl_identifier_text(arena, from)));
+    nl_wire_set_text(arena, entry, NL_HMS_TABLE_DATABASE, to->namespace_parts[0]);
+    nl_wire_set_text(arena, entry, NL_HMS_TABLE_NAME, to->name);
+    NL_TRY(nl_hms_alter_table(self->client, from->namespace_parts[0], from->name, entry, NL_STR(""), arena, &answer));
+    return nl_hive_failure(&answer, &(nl_hive_method){.name = "a rename"});
+}
+
+nl_status nl_hive_plain_rename(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = rename_entry(nl_hive_of(catalog), from, to, arena);
+    nl_arena_free(arena);
+    return status;
+}
+
+nl_status nl_hive_plain_forget(nl_catalog *catalog, const nl_identifier *identifier)
+{
+    bool was_dropped = false;
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = nl_hms_drop_table(nl_hive_of(catalog)->client, identifier->namespace_parts[0], identifier->name, arena, &was_dropped);
+    nl_arena_free(arena);
+    return status;
+}

@@ -26,3 +26,8 @@ bool nl_hive_is_catalog(const nl_catalog *catalog);
 /* *plain NULL: there is no such entry, or it is a table of Iceberg's or a view. Fails: NILAS_UNSUPPORTED for partitions that lie
  * elsewhere than below the table. */
 NL_MUST_USE nl_status nl_hive_plain_load(nl_catalog *catalog, const nl_identifier *identifier, nl_arena *arena, const nl_hive_plain **plain);
+/* The entry under another name; the files of a table that Hive manages in its own place may move with it. Fails:
+ * NILAS_VALIDATION_FAILED when it is gone or the name is taken. */
+NL_MUST_USE nl_status nl_hive_plain_rename(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to);
+/* The entry goes, its files stay. */
+NL_MUST_USE nl_status nl_hive_plain_forget(nl_catalog *catalog, const nl_identifier *identifier);

@@ -61,17 +61,6 @@ static const nl_procedure *find_procedure(nl_str name)
     return NULL;
 }
 
-/* Procedures of Iceberg that are not written yet are told apart from words that name none. */
-static bool is_known_elsewhere(nl_str name)
-{
-    static const char *const names[] = {
-        "snapshot", "migrate", "rewrite_table_path",
-    };
-    for (uint32_t i = 0; i < NL_COUNT(names); i++)
-        if (nl_str_is_nocase(name, names[i])) return true;
-    return false;
-}
-
 /* catalog.system.name, or system.name in the current catalog. */
 static nl_status resolve_procedure(nl_call *call, const nl_ast_name *name)
 {
@@ -82,8 +71,6 @@ static nl_status resolve_procedure(nl_call *call, const nl_ast_name *name)
     call->catalog_name = resolved.catalog_name;
     call->procedure = is_system ? find_procedure(resolved.identifier.name) : NULL;
     if (call->procedure) return NULL;
-    if (is_system && is_known_elsewhere(resolved.identifier.name))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The procedure " NL_STR_FMT " is not available in nilas yet", NL_STR_ARG(nl_command_quoted_name(call->command, &resolved)));
     return NL_RAISE(FAILED_TO_LOAD_ROUTINE, NL_P_STR("routineName", nl_command_quoted_name(call->command, &resolved)));
 }
 
@@ -240,8 +227,8 @@ nl_status nl_run_call(nl_command *command, const nl_ast_statement *statement)
     nl_call call = {.command = command};
     NL_TRY(resolve_procedure(&call, &statement->call->name));
     NL_TRY(bind_arguments(&call, &statement->call->args));
-    NL_TRY(name_table(&call));
-    if (!call.procedure->makes_table) NL_TRY(open_table(&call));
+    if (!call.procedure->names_itself) NL_TRY(name_table(&call));
+    if (!call.procedure->makes_table && !call.procedure->names_itself) NL_TRY(open_table(&call));
     nl_status status = open_rows(&call);
     if (!status) status = call.procedure->run(&call);
     if (call.procedure->makes_table) nl_iceberg_table_release(call.table);

@@ -64,8 +64,7 @@ nl_str nl_import_dotted(nl_arena *arena, const nl_identifier *identifier)
 
 /* ---- which files ----------------------------------------------------------------------------------------------- */
 
-/* Hadoop's form: paths of the local disk begin with file:/ and one slash. */
-static nl_str hadoop_path(nl_arena *arena, nl_str path)
+nl_str nl_import_path(nl_arena *arena, nl_str path)
 {
     const nl_str local = nl_path_local(arena, path);
     return local.length > 0 && local.data[0] == '/' ? nl_arena_f(arena, "file:" NL_STR_FMT, NL_STR_ARG(local)) : path;
@@ -211,7 +210,7 @@ static nl_status choose_files(importing *self)
         NL_TRY(matches_filter(self, filter_values, partitions[i], &is_wanted));
         if (!is_wanted) continue;
         self->imports[self->import_count++] = (nl_file_import){.fs = self->fs,
-                                                               .path = hadoop_path(self->arena, self->files.files[i].path),
+                                                               .path = nl_import_path(self->arena, self->files.files[i].path),
                                                                .metadata = self->metadata,
                                                                .spec = self->spec,
                                                                .partition = self->spec->field_count > 0 ? partitions[i] : NULL,

@@ -24,4 +24,5 @@ NL_MUST_USE nl_status nl_import_files(nl_import *import, int64_t *added_files, i
 NL_MUST_USE nl_status nl_import_check_parallelism(const nl_call *call, uint32_t parameter);
 /* A name of an argument, in the session's current catalog where it names none. what: "argument source_table". */
 NL_MUST_USE nl_status nl_import_name(nl_call *call, uint32_t parameter, const char *what, nl_session_name *name);
+nl_str nl_import_path(nl_arena *arena, nl_str path); /* Hadoop's form: file:/a/b for paths of the local disk */
 nl_str nl_import_dotted(nl_arena *arena, const nl_identifier *identifier); /* db.t */

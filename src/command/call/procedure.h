@@ -49,6 +49,7 @@ struct nl_procedure {
     nl_parameter parameters[NL_PARAMETERS_MAX + 1];
     nl_output_column outputs[NL_OUTPUTS_MAX + 1];
     nl_status (*run)(nl_call *call);
+    bool names_itself;   /* its names are the session's: nothing is opened for it */
     bool makes_table;    /* the argument `table` names what is not there yet */
     bool says_parameter; /* Iceberg has two ways of speaking about its arguments */
 };
@@ -75,3 +76,6 @@ nl_status nl_call_create_changelog_view(nl_call *call);         /* changelog.c *
 nl_status nl_call_compute_table_stats(nl_call *call);           /* statistics.c */
 nl_status nl_call_compute_partition_stats(nl_call *call);
 nl_status nl_call_add_files(nl_call *call);                     /* add_files.c */
+nl_status nl_call_rewrite_table_path(nl_call *call);            /* relocate.c */
+nl_status nl_call_snapshot(nl_call *call);                      /* snapshot.c */
+nl_status nl_call_migrate(nl_call *call);

@@ -222,7 +222,7 @@ static nl_status append_positions(const file_positions *file, nl_parquet_writer 
     }
 }
 
-static const nl_type *delete_type(nl_arena *arena)
+const nl_type *nl_position_delete_type(nl_arena *arena)
 {
     const nl_field fields[] = {
         {.name = NL_STR("file_path"), .type = nl_type_string(), .is_nullable = false, .field_id = NL_FIELD_ID_DELETE_FILE_PATH},
@@ -238,23 +238,27 @@ static const nl_type *delete_type(nl_arena *arena)
     "{\"id\":2147483545,\"name\":\"pos\",\"required\":true,\"type\":\"long\","                                      \
     "\"doc\":\"Ordinal position of a deleted row in the data file\"}]}"
 
-
-static nl_status write_file(delete_writing *self, file_positions *const *group, uint32_t count)
+nl_status nl_position_delete_writer(nl_output *output, const nl_type *type, const nl_parquet_write_options *given, nl_memory *memory, nl_parquet_writer **writer)
 {
-    nl_write_target *target = self->target;
     const nl_parquet_key_value key_values[] = {{NL_STR("iceberg.schema"), NL_STR(DELETE_SCHEMA_JSON)}, {NL_STR("delete-type"), NL_STR("position")}};
-    nl_parquet_write_options options = target->options;
-    nl_parquet_written written;
-    nl_parquet_writer *writer = NULL;
-    nl_output *output = NULL;
-    nl_str path;
+    nl_parquet_write_options options = *given;
     options.columns = NULL;
     options.column_count = 0;
     options.key_values = key_values;
     options.key_value_count = NL_COUNT(key_values);
+    return nl_parquet_writer_create(output, type, &options, memory, writer);
+}
+
+static nl_status write_file(delete_writing *self, file_positions *const *group, uint32_t count)
+{
+    nl_write_target *target = self->target;
+    nl_parquet_written written;
+    nl_parquet_writer *writer = NULL;
+    nl_output *output = NULL;
+    nl_str path;
     NL_TRY(nl_write_target_path(target, group[0]->task->spec, group[0]->task->file->partition, NL_WRITTEN_DELETES, &path));
     NL_TRY(nl_fs_create(target->fs, path, &output));
-    NL_TRY(nl_parquet_writer_create(output, self->file_type, &options, target->query->memory, &writer));
+    NL_TRY(nl_position_delete_writer(output, self->file_type, &target->options, target->query->memory, &writer));
     for (uint32_t i = 0; i < count; i++) {
         nl_status status = append_positions(group[i], writer, target->query->memory);
         if (status) {
@@ -358,7 +362,7 @@ static nl_status write_all(delete_writing *self, bool is_by_partition)
     uint32_t count = 0;
     const bool is_vector = self->target->metadata->format_version >= 3;
     if (is_vector) is_by_partition = false;
-    self->file_type = delete_type(self->arena);
+    self->file_type = nl_position_delete_type(self->arena);
     for (uint32_t i = 0; i < self->set->count; i++) {
         if (!self->set->files[i].task) continue; /* is_rewrite: of a data file that is gone */
         order[count++] = &self->set->files[i];

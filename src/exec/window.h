@@ -13,6 +13,7 @@ typedef enum nl_window_road {
     NL_ROAD_PEERS,  /* … and is looked at where a peer group ends */
     NL_ROAD_WHOLE,  /* … and is looked at in the end */
     NL_ROAD_MARGIN, /* from the rows around */
+    NL_ROAD_FRAME,  /* by looking for the ends of each frame */
 } nl_window_road;
 
 /* One window expression, planned. Positions are among the outputs of the window's program. */
@@ -61,4 +62,5 @@ void nl_window_frames(const nl_window_call *call, nl_window_rows *rows);
 /* window.c: a call over rows in memory. */
 NL_MUST_USE nl_status nl_window_evaluate(const nl_window *window, nl_eval *eval, const nl_window_call *call, nl_window_rows *rows, nl_vector *out);
 /* window_aggregate.c */
+bool nl_window_can_retract(const nl_window_call *call); /* may rows be taken out of a state again? */
 NL_MUST_USE nl_status nl_window_aggregate(const nl_window_call *call, nl_eval *eval, const nl_window_rows *rows, uint32_t chunk_rows, nl_vector *out);

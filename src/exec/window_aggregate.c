@@ -293,13 +293,13 @@ done:
 }
 
 /* Taking a real number out of a sum does not give the sum of the others. */
-static bool can_retract(const frames_run *run)
+bool nl_window_can_retract(const nl_window_call *call)
 {
-    for (uint32_t i = 0; i < run->call->argument_count; i++) {
-        nl_type_id id = run->arguments[i].type->id;
+    for (uint32_t i = 0; i < call->argument_count; i++) {
+        nl_type_id id = call->expr->children[i]->type->id;
         if (id == NL_TYPE_FLOAT || id == NL_TYPE_DOUBLE) return false;
     }
-    return run->ops->retract != NULL;
+    return call->function->aggregate->retract != NULL;
 }
 
 nl_status nl_window_aggregate(const nl_window_call *call, nl_eval *eval, const nl_window_rows *rows, uint32_t chunk_rows, nl_vector *out)
@@ -314,7 +314,7 @@ nl_status nl_window_aggregate(const nl_window_call *call, nl_eval *eval, const n
         grows = grows && (i == 0 || rows->frame_start[i] == rows->frame_start[i - 1] || rows->frame_start[i] >= rows->frame_stop[i - 1]);
     }
     bool is_short = total <= (uint64_t)SHORT_FRAME_ROWS * rows->row_count;
-    nl_status status = grows || can_retract(&run) ? sliding(&run, out) : any_frames(&run, !is_short, out);
+    nl_status status = grows || nl_window_can_retract(call) ? sliding(&run, out) : any_frames(&run, !is_short, out);
     end_states(&run);
     for (uint32_t i = 0; i < run.part_count; i++)
         nl_vector_fini(&run.parts[i]);

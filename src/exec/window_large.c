@@ -3,47 +3,16 @@
  * Ranks need counters only. Frames that begin with the partition need one state that moves along; with RANGE they end with
  * the row's peers, so a first pass writes down each peer group's end and results. Frames over the whole partition are
  * finished in that pass, too. Frames of so many rows before and after, lag and lead are evaluated in memory over a
- * slice with that many rows around it. What is left (a RANGE with an offset, frames to the end) needs all rows at once.
+ * slice with that many rows around it. Other frames whose ends move forward with the rows are in window_large_frame.c. What is
+ * left (frames to the end of aggregates that no row can be taken out of, functions that look for a value) needs all rows at once.
  */
 #include "exec/window_large.h"
 
 #include <stdlib.h>
 
-#include "exec/spill.h"
+#include "exec/window_large_private.h"
 
 #define MARGIN_ROWS_MAX (1u << 20)
-
-typedef struct moving_state { /* of one aggregate call */
-    const nl_window_call *call;
-    const nl_aggregate_ops *ops;
-    size_t bytes;          /* of a state: a multiple of 16 */
-    uint8_t *state;
-    uint8_t *copies;       /* states to be finished together; NULL: states own memory, each is finished at once */
-    void **pointers;
-    uint32_t pending;
-    nl_vector *parts;      /* results finished so far */
-    uint32_t part_count, part_capacity;
-} moving_state;
-
-struct nl_window_large {
-    nl_window *window;
-    nl_eval *eval;
-    nl_spill *rows;        /* the child's columns, new_peer */
-    nl_spill *peers;       /* per peer group: where it ends, results of NL_ROAD_PEERS; NULL: nobody asks */
-    const nl_type **row_types, **peer_types;
-    uint32_t column_count; /* the child's */
-    uint32_t peer_calls;
-    uint64_t *starts;      /* first row of each chunk of `rows`; one more than chunks */
-    uint32_t start_capacity;
-    uint64_t row_count;
-    moving_state *states;  /* per call; unused ones are zero */
-    nl_vector *finals;     /* per call with NL_ROAD_WHOLE: its one result */
-    /* Reading: */
-    uint32_t chunk;
-    uint64_t peer_start, dense;
-    nl_batch peer_batch;
-    uint32_t peer_chunk, peer_at;
-};
 
 /* ---- planning -------------------------------------------------------------------------------------------------- */
 
@@ -67,13 +36,15 @@ static void plan_frame(nl_window_call *call)
         call->road = NL_ROAD_MARGIN;
         call->rows_before = NL_MAX(reach(spec->start_kind, NL_BOUND_PRECEDING, call->start_rows), reach(spec->stop_kind, NL_BOUND_PRECEDING, call->stop_rows));
         call->rows_after = NL_MAX(reach(spec->start_kind, NL_BOUND_FOLLOWING, call->start_rows), reach(spec->stop_kind, NL_BOUND_FOLLOWING, call->stop_rows));
-    } else if (call->function->window) {
-        return;
-    } else if (starts_first && spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING) {
+        if (call->rows_before + call->rows_after > MARGIN_ROWS_MAX) call->road = NL_ROAD_FRAME;
+    } else if (!call->function->window && starts_first && spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING) {
         call->road = NL_ROAD_WHOLE;
-    } else if (starts_first && spec->stop_kind == NL_BOUND_CURRENT_ROW) {
+    } else if (!call->function->window && starts_first && spec->stop_kind == NL_BOUND_CURRENT_ROW) {
         call->road = is_rows ? NL_ROAD_ROWS : NL_ROAD_PEERS;
+    } else if (nl_window_frame_is_possible(call)) {
+        call->road = NL_ROAD_FRAME;
     }
+    if (call->road == NL_ROAD_FRAME) call->rows_before = call->rows_after = 0;
 }
 
 static nl_status constant_of(nl_window *w, const nl_expr *expr, int64_t *number)
@@ -124,12 +95,12 @@ nl_status nl_window_large_plan(nl_window *window, bool *is_possible)
 
 /* ---- states that move along ------------------------------------------------------------------------------------ */
 
-static nl_status start_state(const nl_window_large *self, uint32_t c)
+nl_status nl_window_start_state(const nl_window_large *self, uint32_t c)
 {
-    moving_state *moving = &self->states[c];
+    nl_moving_state *moving = &self->states[c];
     const nl_window_call *call = &self->window->calls[c];
     uint32_t most = nl_exec_batch_rows(self->window->exec) + 1;
-    *moving = (moving_state){.call = call, .ops = call->function->aggregate};
+    *moving = (nl_moving_state){.call = call, .ops = call->function->aggregate};
     moving->bytes = (moving->ops->state_size(call->function) + 15u) / 16 * 16;
     moving->state = calloc(1, moving->bytes);
     moving->pointers = malloc(sizeof(void *) * most);
@@ -140,7 +111,7 @@ static nl_status start_state(const nl_window_large *self, uint32_t c)
     return NULL;
 }
 
-static void end_state(const nl_window_large *self, moving_state *moving)
+void nl_window_end_state(const nl_window_large *self, nl_moving_state *moving)
 {
     if (!moving->ops) return;
     if (moving->ops->destroy && moving->state) moving->ops->destroy(moving->call->function, self->eval, moving->state);
@@ -150,17 +121,25 @@ static void end_state(const nl_window_large *self, moving_state *moving)
     free(moving->state);
     free(moving->copies);
     free(moving->pointers);
-    *moving = (moving_state){0};
+    *moving = (nl_moving_state){0};
 }
 
-static nl_status move_state(const nl_window_large *self, moving_state *moving, const nl_vector *outputs, const uint32_t *numbers, uint32_t start, uint32_t stop)
+void nl_window_begin_anew(const nl_window_large *self, nl_moving_state *moving)
+{
+    const nl_bound_function *function = moving->call->function;
+    if (moving->ops->destroy) moving->ops->destroy(function, self->eval, moving->state);
+    memset(moving->state, 0, moving->bytes);
+    if (moving->ops->init) moving->ops->init(function, moving->state);
+}
+
+nl_status nl_window_move_state(const nl_window_large *self, nl_moving_state *moving, const nl_vector *outputs, const uint32_t *numbers, uint32_t start, uint32_t stop)
 {
     if (start >= stop) return NULL;
     nl_selection selection = {numbers + start, stop - start};
     return moving->ops->update_one(moving->call->function, self->eval, outputs + moving->call->argument_first, selection, moving->state);
 }
 
-static nl_status finish_part(const nl_window_large *self, moving_state *moving, uint32_t count)
+static nl_status finish_part(const nl_window_large *self, nl_moving_state *moving, uint32_t count)
 {
     if (moving->part_count == moving->part_capacity) {
         uint32_t capacity = NL_MAX(16u, moving->part_capacity * 2);
@@ -177,7 +156,7 @@ static nl_status finish_part(const nl_window_large *self, moving_state *moving, 
 }
 
 /* The state's present result is the next one. */
-static nl_status note_result(const nl_window_large *self, moving_state *moving)
+nl_status nl_window_note_result(const nl_window_large *self, nl_moving_state *moving)
 {
     if (moving->copies) {
         memcpy(moving->copies + moving->pending++ * moving->bytes, moving->state, moving->bytes);
@@ -203,7 +182,7 @@ static nl_status concat_parts(const nl_window_large *self, nl_vector *parts, uin
 }
 
 /* All results noted since the last time; at least one. */
-static nl_status take_results(const nl_window_large *self, moving_state *moving, nl_vector *out)
+nl_status nl_window_take_results(const nl_window_large *self, nl_moving_state *moving, nl_vector *out)
 {
     if (moving->copies) {
         for (uint32_t i = 0; i < moving->pending; i++)
@@ -223,7 +202,7 @@ static nl_status take_results(const nl_window_large *self, moving_state *moving,
 static bool needs_peers(const nl_window *w)
 {
     for (uint32_t c = 0; c < w->call_count; c++)
-        if (w->calls[c].road == NL_ROAD_PEERS || w->calls[c].road == NL_ROAD_CUME_DIST) return true;
+        if (w->calls[c].road == NL_ROAD_PEERS || w->calls[c].road == NL_ROAD_CUME_DIST || (w->calls[c].road == NL_ROAD_FRAME && w->calls[c].spec->unit == NL_FRAME_RANGE)) return true;
     return false;
 }
 
@@ -237,7 +216,8 @@ nl_status nl_window_large_new(nl_window *window, nl_eval *eval, nl_window_large 
     self->peer_types = calloc((size_t)window->call_count + 1, sizeof *self->peer_types);
     self->states = calloc((size_t)window->call_count + 1, sizeof *self->states);
     self->finals = calloc((size_t)window->call_count + 1, sizeof *self->finals);
-    nl_status status = self->row_types && self->peer_types && self->states && self->finals ? NULL : nl_out_of_memory(sizeof *self);
+    self->framings = calloc((size_t)window->call_count + 1, sizeof *self->framings);
+    nl_status status = self->row_types && self->peer_types && self->states && self->finals && self->framings ? NULL : nl_out_of_memory(sizeof *self);
     for (uint32_t i = 0; i < self->column_count && !status; i++)
         self->row_types[i] = window->column_types[i];
     if (!status) {
@@ -259,8 +239,9 @@ void nl_window_large_free(nl_window_large *self)
 {
     if (!self) return;
     for (uint32_t c = 0; c < self->window->call_count; c++) {
-        if (self->states) end_state(self, &self->states[c]);
+        if (self->states) nl_window_end_state(self, &self->states[c]);
         if (self->finals) nl_vector_fini(&self->finals[c]);
+        if (self->framings) nl_window_end_framing(self, &self->framings[c]);
     }
     nl_batch_fini(&self->peer_batch);
     nl_spill_free(self->rows);
@@ -269,6 +250,7 @@ void nl_window_large_free(nl_window_large *self)
     free(self->peer_types);
     free(self->states);
     free(self->finals);
+    free(self->framings);
     free(self->starts);
     free(self);
 }
@@ -316,28 +298,17 @@ done:
     return status;
 }
 
-/* Rows of a slice: the child's columns, the program's outputs, peers. */
-typedef struct slice {
-    nl_batch batch;        /* the child's columns, new_peer */
-    uint64_t first;        /* of the partition */
-    uint32_t row_count;
-    nl_vector *outputs;
-    nl_buffer *buffer;
-    uint32_t *numbers;     /* 0 … row_count-1, then room for as many of anything */
-    uint32_t *scratch;
-} slice;
-
-static void end_slice(const nl_window_large *self, slice *s)
+void nl_window_end_slice(const nl_window_large *self, nl_window_slice *s)
 {
     for (uint32_t i = 0; s->outputs && i < self->window->output_count; i++)
         nl_vector_fini(&s->outputs[i]);
     free(s->outputs);
     nl_buffer_release(s->buffer);
     nl_batch_fini(&s->batch);
-    *s = (slice){0};
+    *s = (nl_window_slice){0};
 }
 
-static uint32_t chunk_of(const nl_window_large *self, uint64_t row)
+uint32_t nl_window_chunk_of(const nl_window_large *self, uint64_t row)
 {
     uint32_t low = 0, high = nl_spill_chunk_count(self->rows);
     while (high - low > 1) {
@@ -352,7 +323,7 @@ static uint32_t chunk_of(const nl_window_large *self, uint64_t row)
 
 static nl_status read_rows(const nl_window_large *self, uint64_t first, uint64_t stop, nl_batch *out)
 {
-    uint32_t from = chunk_of(self, first), to = chunk_of(self, stop - 1) + 1;
+    uint32_t from = nl_window_chunk_of(self, first), to = nl_window_chunk_of(self, stop - 1) + 1;
     nl_batch *parts = calloc((size_t)(to - from) + 1, sizeof *parts);
     const nl_batch **list = malloc(sizeof *list * ((size_t)(to - from) + 1));
     nl_status status = parts && list ? NULL : nl_out_of_memory(sizeof *parts * (to - from));
@@ -378,10 +349,10 @@ static nl_status read_rows(const nl_window_large *self, uint64_t first, uint64_t
     return status;
 }
 
-static nl_status open_slice(const nl_window_large *self, uint64_t first, uint64_t stop, slice *s)
+nl_status nl_window_open_slice(const nl_window_large *self, uint64_t first, uint64_t stop, nl_window_slice *s)
 {
     nl_window *w = self->window;
-    *s = (slice){.first = first, .row_count = (uint32_t)(stop - first)};
+    *s = (nl_window_slice){.first = first, .row_count = (uint32_t)(stop - first)};
     nl_status status = NULL;
     NL_GO(nl_cancel_check(w->exec->query->cancel));
     NL_GO(read_rows(self, first, stop, &s->batch));
@@ -396,13 +367,8 @@ static nl_status open_slice(const nl_window_large *self, uint64_t first, uint64_
     for (uint32_t i = 0; i < s->row_count; i++)
         s->numbers[i] = i;
 done:
-    if (status) end_slice(self, s);
+    if (status) nl_window_end_slice(self, s);
     return status;
-}
-
-static const uint8_t *new_peers(const nl_window_large *self, const slice *s)
-{
-    return s->batch.columns[self->column_count].values;
 }
 
 /* ---- the first pass -------------------------------------------------------------------------------------------- */
@@ -418,7 +384,7 @@ static nl_status write_peers(nl_window_large *self, const uint64_t *stops, uint3
     memcpy(nl_vector_values(&batch.columns[0]), stops, sizeof *stops * count);
     uint32_t column = 1;
     for (uint32_t c = 0; c < self->window->call_count; c++)
-        if (self->window->calls[c].road == NL_ROAD_PEERS) NL_GO(take_results(self, &self->states[c], &batch.columns[column++]));
+        if (self->window->calls[c].road == NL_ROAD_PEERS) NL_GO(nl_window_take_results(self, &self->states[c], &batch.columns[column++]));
     NL_GO(nl_spill_write(self->peers, &batch, memory));
 done:
     nl_batch_fini(&batch);
@@ -426,22 +392,22 @@ done:
 }
 
 /* A call's state over a slice; with peers, a result wherever a group ended before a row of it. */
-static nl_status pass_call(nl_window_large *self, const slice *s, moving_state *moving, bool by_peers)
+static nl_status pass_call(nl_window_large *self, const nl_window_slice *s, nl_moving_state *moving, bool by_peers)
 {
-    const uint8_t *breaks = new_peers(self, s);
+    const uint8_t *breaks = nl_window_new_peers(self, s);
     uint32_t start = 0;
     for (uint32_t row = 0; row < s->row_count && by_peers; row++) {
         if (!breaks[row] || s->first + row == 0) continue;
-        NL_TRY(move_state(self, moving, s->outputs, s->numbers, start, row));
-        NL_TRY(note_result(self, moving));
+        NL_TRY(nl_window_move_state(self, moving, s->outputs, s->numbers, start, row));
+        NL_TRY(nl_window_note_result(self, moving));
         start = row;
     }
-    return move_state(self, moving, s->outputs, s->numbers, start, s->row_count);
+    return nl_window_move_state(self, moving, s->outputs, s->numbers, start, s->row_count);
 }
 
-static nl_status pass_slice(nl_window_large *self, const slice *s, uint64_t *stops)
+static nl_status pass_slice(nl_window_large *self, const nl_window_slice *s, uint64_t *stops)
 {
-    const uint8_t *breaks = new_peers(self, s);
+    const uint8_t *breaks = nl_window_new_peers(self, s);
     uint32_t count = 0;
     for (uint32_t c = 0; c < self->window->call_count; c++) {
         const nl_window_call *call = &self->window->calls[c];
@@ -457,14 +423,14 @@ static nl_status pass_slice(nl_window_large *self, const slice *s, uint64_t *sto
 static nl_status end_pass(nl_window_large *self)
 {
     for (uint32_t c = 0; c < self->window->call_count; c++) {
-        moving_state *moving = &self->states[c];
+        nl_moving_state *moving = &self->states[c];
         if (!moving->ops) continue;
-        NL_TRY(note_result(self, moving));
-        if (moving->call->road == NL_ROAD_WHOLE) NL_TRY(take_results(self, moving, &self->finals[c]));
+        NL_TRY(nl_window_note_result(self, moving));
+        if (moving->call->road == NL_ROAD_WHOLE) NL_TRY(nl_window_take_results(self, moving, &self->finals[c]));
     }
     if (self->peers) NL_TRY(write_peers(self, &self->row_count, 1));
     for (uint32_t c = 0; c < self->window->call_count; c++)
-        end_state(self, &self->states[c]);
+        nl_window_end_state(self, &self->states[c]);
     return NULL;
 }
 
@@ -475,20 +441,20 @@ nl_status nl_window_large_finish(nl_window_large *self)
     for (uint32_t c = 0; c < w->call_count; c++) {
         nl_window_road road = w->calls[c].road;
         needs_pass = needs_pass || road == NL_ROAD_WHOLE;
-        if (road == NL_ROAD_WHOLE || road == NL_ROAD_PEERS) NL_TRY(start_state(self, c));
+        if (road == NL_ROAD_WHOLE || road == NL_ROAD_PEERS) NL_TRY(nl_window_start_state(self, c));
     }
     uint64_t *stops = malloc(sizeof *stops * nl_exec_batch_rows(w->exec));
     nl_status status = stops ? NULL : nl_out_of_memory(sizeof *stops * nl_exec_batch_rows(w->exec));
     for (uint32_t chunk = 0; needs_pass && chunk < nl_spill_chunk_count(self->rows) && !status; chunk++) {
-        slice s = {0};
-        status = open_slice(self, self->starts[chunk], self->starts[chunk + 1], &s);
+        nl_window_slice s = {0};
+        status = nl_window_open_slice(self, self->starts[chunk], self->starts[chunk + 1], &s);
         if (!status) status = pass_slice(self, &s, stops);
-        end_slice(self, &s);
+        nl_window_end_slice(self, &s);
     }
     free(stops);
     if (!status && needs_pass) status = end_pass(self);
     for (uint32_t c = 0; c < w->call_count && !status; c++)
-        if (w->calls[c].road == NL_ROAD_ROWS) status = start_state(self, c);
+        if (w->calls[c].road == NL_ROAD_ROWS) status = nl_window_start_state(self, c);
     return status;
 }
 
@@ -510,7 +476,7 @@ static nl_status flush_peers(const nl_window_large *self, const uint32_t *chosen
 }
 
 /* Each row's peer group: its end into stops, its results into results[0 … peer_calls). */
-static nl_status find_peers(nl_window_large *self, const slice *s, uint64_t *stops, nl_vector *results)
+static nl_status find_peers(nl_window_large *self, const nl_window_slice *s, uint64_t *stops, nl_vector *results)
 {
     uint32_t stride = s->row_count + 1, part = 0, count = 0;
     nl_vector *parts = calloc((size_t)stride * self->peer_calls + 1, sizeof *parts);
@@ -548,9 +514,9 @@ static int32_t bucket_of(uint64_t row, uint64_t row_count, uint64_t buckets)
     return (int32_t)(1 + (row < large ? row / (size + 1) : rest + (row - large) / size));
 }
 
-static nl_status rank_rows(nl_window_large *self, const nl_window_call *call, const slice *s, const uint64_t *stops, nl_vector *out)
+static nl_status rank_rows(nl_window_large *self, const nl_window_call *call, const nl_window_slice *s, const uint64_t *stops, nl_vector *out)
 {
-    const uint8_t *breaks = new_peers(self, s);
+    const uint8_t *breaks = nl_window_new_peers(self, s);
     uint64_t peer_start = self->peer_start, dense = self->dense, n = self->row_count;
     NL_TRY(nl_vector_new_flat(out, call->function->result_type, s->row_count, self->eval->memory));
     int32_t *integers = nl_vector_values(out);
@@ -570,9 +536,9 @@ static nl_status rank_rows(nl_window_large *self, const nl_window_call *call, co
     return NULL;
 }
 
-static void advance_ranks(nl_window_large *self, const slice *s)
+static void advance_ranks(nl_window_large *self, const nl_window_slice *s)
 {
-    const uint8_t *breaks = new_peers(self, s);
+    const uint8_t *breaks = nl_window_new_peers(self, s);
     for (uint32_t i = 0; i < s->row_count; i++) {
         if (!breaks[i] && s->first + i > 0) continue;
         self->peer_start = s->first + i;
@@ -581,9 +547,9 @@ static void advance_ranks(nl_window_large *self, const slice *s)
 }
 
 /* Rows around the slice are there; only the slice's own results are kept. */
-static nl_status margin_rows(nl_window_large *self, const nl_window_call *call, const slice *around, const slice *s, nl_vector *out)
+static nl_status margin_rows(nl_window_large *self, const nl_window_call *call, const nl_window_slice *around, const nl_window_slice *s, nl_vector *out)
 {
-    const uint8_t *breaks = new_peers(self, around);
+    const uint8_t *breaks = nl_window_new_peers(self, around);
     uint32_t n = around->row_count;
     uint32_t *peer_start = around->scratch, *peer_stop = peer_start + n + 1;
     for (uint32_t i = 0; i < n; i++)
@@ -604,23 +570,23 @@ static nl_status margin_rows(nl_window_large *self, const nl_window_call *call, 
     return status;
 }
 
-static nl_status running_rows(nl_window_large *self, uint32_t c, const slice *s, nl_vector *out)
+static nl_status running_rows(nl_window_large *self, uint32_t c, const nl_window_slice *s, nl_vector *out)
 {
-    moving_state *moving = &self->states[c];
+    nl_moving_state *moving = &self->states[c];
     for (uint32_t row = 0; row < s->row_count; row++) {
-        NL_TRY(move_state(self, moving, s->outputs, s->numbers, row, row + 1));
-        NL_TRY(note_result(self, moving));
+        NL_TRY(nl_window_move_state(self, moving, s->outputs, s->numbers, row, row + 1));
+        NL_TRY(nl_window_note_result(self, moving));
     }
-    return take_results(self, moving, out);
+    return nl_window_take_results(self, moving, out);
 }
 
-static nl_status repeat_final(const nl_window_large *self, uint32_t c, const slice *s, nl_vector *out)
+static nl_status repeat_final(const nl_window_large *self, uint32_t c, const nl_window_slice *s, nl_vector *out)
 {
     memset(s->scratch, 0, sizeof *s->scratch * s->row_count);
     return nl_vector_take(&self->finals[c], s->scratch, s->row_count, self->eval->memory, out);
 }
 
-static nl_status evaluate_slice(nl_window_large *self, const slice *around, slice *s, nl_batch *batch)
+static nl_status evaluate_slice(nl_window_large *self, const nl_window_slice *around, nl_window_slice *s, nl_batch *batch)
 {
     nl_window *w = self->window;
     nl_vector *of_peers = calloc((size_t)self->peer_calls + 1, sizeof *of_peers);
@@ -641,6 +607,8 @@ static nl_status evaluate_slice(nl_window_large *self, const slice *around, slic
             status = margin_rows(self, call, around, s, out);
         else if (call->road == NL_ROAD_ROWS)
             status = running_rows(self, c, s, out);
+        else if (call->road == NL_ROAD_FRAME)
+            status = nl_window_frame_rows(self, c, s, stops, out);
         else if (call->road == NL_ROAD_WHOLE)
             status = repeat_final(self, c, s, out);
         else
@@ -672,12 +640,12 @@ nl_status nl_window_large_next(nl_window_large *self, nl_batch *batch)
     }
     uint64_t first = self->starts[self->chunk], stop = self->starts[++self->chunk];
     uint64_t around_first = first > before ? first - before : 0, around_stop = NL_MIN(stop + after, self->row_count);
-    slice s = {0}, around = {0};
-    nl_status status = open_slice(self, first, stop, &s);
-    if (!status && has_margin) status = open_slice(self, around_first, around_stop, &around);
+    nl_window_slice s = {0}, around = {0};
+    nl_status status = nl_window_open_slice(self, first, stop, &s);
+    if (!status && has_margin) status = nl_window_open_slice(self, around_first, around_stop, &around);
     if (!status) status = evaluate_slice(self, &around, &s, batch);
-    end_slice(self, &s);
-    end_slice(self, &around);
+    nl_window_end_slice(self, &s);
+    nl_window_end_slice(self, &around);
     if (status) nl_batch_fini(batch);
     return status;
 }

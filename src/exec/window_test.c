@@ -146,6 +146,89 @@ static void test_sliding_frames_agree_with_a_slow_loop(void **state)
     }
 }
 
+/* ---- RANGE with offsets over partitions on disk ---- */
+
+enum { RANGE_ROWS = 2400 };
+static int64_t range_low, range_high; /* relative to the key; INT64_MIN, INT64_MAX: none */
+
+/* Keys of some peers each, every eleventh of a partition null: those come first and are each other's frame. */
+static int64_t key_of(int64_t i)
+{
+    return i % 1200 * 31 % 400;
+}
+
+static bool has_key(int64_t i)
+{
+    return i % 11 != 3;
+}
+
+static bool is_in_range(int64_t row, int64_t other)
+{
+    if (row / 1200 != other / 1200) return false;
+    const bool is_after_start = range_low == INT64_MIN || (has_key(other) && key_of(other) >= key_of(row) + range_low);
+    const bool is_before_stop = range_high == INT64_MAX || (has_key(other) ? key_of(other) <= key_of(row) + range_high : range_low == INT64_MIN);
+    if (has_key(row)) return is_after_start && is_before_stop;
+    return !has_key(other) || range_high == INT64_MAX;
+}
+
+static void append_range(nl_builder *out, uint64_t i)
+{
+    int64_t sum = 0, least = INT64_MAX, count = 0;
+    for (int64_t k = 0; k < RANGE_ROWS; k++) {
+        if (!is_in_range((int64_t)i, k)) continue;
+        sum += k * 7919 % 1009;
+        least = NL_MIN(least, k * 7919 % 1009);
+        count++;
+    }
+    nl_append_f(out, "%llu|", (unsigned long long)i);
+    if (count == 0)
+        nl_append_c(out, "NULL|NULL|0\n");
+    else
+        nl_append_f(out, "%lld|%lld|%lld\n", (long long)sum, (long long)least, (long long)count);
+}
+
+static nl_window_spec *range_spec(const nl_logical *rows)
+{
+    const nl_bound_kind start = range_low == INT64_MIN ? NL_BOUND_UNBOUNDED_PRECEDING : range_low < 0 ? NL_BOUND_PRECEDING : NL_BOUND_FOLLOWING;
+    const nl_bound_kind stop = range_high == INT64_MAX ? NL_BOUND_UNBOUNDED_FOLLOWING : range_high < 0 ? NL_BOUND_PRECEDING : NL_BOUND_FOLLOWING;
+    return spec_of(rows, NL_FRAME_RANGE, start, range_low == INT64_MIN ? 0 : labs(range_low), stop, range_high == INT64_MAX ? 0 : labs(range_high));
+}
+
+static void test_range_frames_on_disk_agree_with_a_slow_loop(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t low, high;
+    } frames[] = {{-2, 3}, {-150, -20}, {10, 120}, {-390, 390}, {INT64_MIN, 5}, {INT64_MIN, -5}};
+    const nl_logical *numbers = range(0, RANGE_ROWS, 1);
+    const nl_expr *id = column_of(numbers, 0);
+    const nl_expr *key = call("%", call("*", call("%", id, integer(1200)), integer(31)), integer(400));
+    const nl_expr *is_lacking = nl_expr_cast(arena, call("div", call("%", call("+", id, integer(7)), integer(11)), integer(10)), nl_type_bigint(), NL_CAST_ANSI); /* 1 or 0 */
+    const nl_expr *nullable = call("try_add", call("+", key, integer(1)), call("*", is_lacking, integer(INT64_MAX))); /* what overflows is null */
+    const nl_expr *exprs[] = {nl_expr_cast(arena, call("div", id, integer(1200)), nl_type_bigint(), NL_CAST_ANSI), nullable, call("%", call("*", id, integer(7919)), integer(1009)), id};
+    const nl_logical *rows = project(numbers, exprs, 4);
+    for (size_t i = 0; i < NL_COUNT(frames); i++) {
+        range_low = frames[i].low;
+        range_high = frames[i].high;
+        const nl_window_spec *spec = range_spec(rows);
+        const nl_expr *calls[] = {over("sum", column_of(rows, 2), spec), over("min", column_of(rows, 2), spec), over("count", column_of(rows, 2), spec)};
+        const nl_logical *all = window(rows, calls, 3);
+        const nl_expr *wanted[] = {column_of(all, 3), column_of(all, 4), column_of(all, 5), column_of(all, 6)};
+        const nl_logical *projected = project(all, wanted, 4);
+        const nl_sort_key by_id = {.expr = column_of(projected, 0)};
+        const nl_logical *plan = sort(projected, &by_id, 1);
+        char *expected = rows_text(RANGE_ROWS, append_range);
+        const run_mode modes[] = {{1, NL_BATCH_ROWS, false}, {2, 100, true}, {2, 700, true}};
+        for (size_t m = 0; m < NL_COUNT(modes); m++) {
+            char *text = NULL;
+            expect_success(run_in_mode(plan, "", &modes[m], &text));
+            assert_string_equal(text, expected);
+            free(text);
+        }
+        free(expected);
+    }
+}
+
 static void test_without_partition_there_is_one(void **state)
 {
     (void)state;
@@ -163,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_running_sums_include_peers_in_range_frames, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_range_offsets_are_distances_of_the_order_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sliding_frames_agree_with_a_slow_loop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_range_frames_on_disk_agree_with_a_slow_loop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_partition_there_is_one, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

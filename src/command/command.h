@@ -19,10 +19,22 @@ typedef struct nl_command_made {
     const nl_str *parameter_names;         /* data NULL: positional                                     */
     uint32_t parameter_count;
 } nl_command_made;
+struct nl_logical; /* plan/logical.h */
+struct nl_plan_context;
+struct nl_query; /* exec/exec.h */
+/* Whose batch an INSERT writes: recorded in the snapshot, and looked for before anything is written. */
+typedef struct nl_write_epoch {
+    nl_str query_id;
+    int64_t epoch;
+    bool is_complete; /* the batch is the whole table: what was there goes */
+} nl_write_epoch;
 typedef struct nl_command_tree {
     nl_status (*make)(void *context, nl_session *session, nl_arena *arena, nl_command_made *made);
     void *context;
     bool is_deferred; /* a query begins to work in the first nl_result_next, which may run beside the session's next statement */
+    /* Sees the analyzed plan of a query, an INSERT's too, and gives the one that is run. NULL: nobody does. */
+    nl_status (*rewrite)(void *context, struct nl_plan_context *planning, struct nl_query *query, const struct nl_logical *plan, const struct nl_logical **rewritten);
+    const nl_write_epoch *epoch; /* NULL: no batch of a streaming query */
 } nl_command_tree;
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
 /* A query, analyzed only: the result has its schema and no rows. */

@@ -19,7 +19,9 @@ typedef struct nl_command {
     nl_query query;
     nl_result *result;        /* being made */
     bool is_deferred;         /* nl_command_tree's */
+    bool is_analyzed_only;    /* the same: what is kept of other statements does not count */
     const nl_logical *analyzed; /* of nl_command_analyze_tree */
+    const nl_command_tree *tree; /* that it was made of; or NULL */
     struct nl_opened_table *opened; /* tables that the statement's names have led to so far: see resolver.c */
     nl_list plain_read; /* nl_str *: locations of tables over plain files that the statement reads */
     uint32_t view_depth;
@@ -47,6 +49,8 @@ NL_MUST_USE nl_status nl_command_first_row(nl_command *command, const nl_logical
 NL_MUST_USE nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement);
 NL_MUST_USE nl_status nl_command_dispatch(nl_command *command, const nl_ast_statement *statement);
 
+/* A query's plan as the statement runs it: analyzed, and seen by the tree's rewrite. */
+NL_MUST_USE nl_status nl_command_analyze(nl_command *command, const nl_ast_query *query, const nl_logical **plan);
 /* Runs a query inside a command and hands every batch to the consumer. */
 NL_MUST_USE nl_status nl_command_optimize(nl_command *command, const nl_logical *plan, const nl_logical **optimized);
 

@@ -195,6 +195,14 @@ static nl_status take_parameters(nl_command *command, const nl_command_made *mad
     return NULL;
 }
 
+nl_status nl_command_analyze(nl_command *command, const nl_ast_query *query, const nl_logical **plan)
+{
+    const nl_command_tree *tree = command->tree;
+    if (!tree || !tree->rewrite) return command->is_analyzed_only ? nl_analyze_query(&command->context, query, plan) : nl_cached_analyze(command, query, plan);
+    NL_TRY(nl_analyze_query(&command->context, query, plan));
+    return tree->rewrite(tree->context, &command->context, &command->query, *plan, plan);
+}
+
 static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool is_run)
 {
     nl_command_made made = {0};
@@ -205,7 +213,8 @@ static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool
     NL_TRY(take_parameters(command, &made));
     if (is_run) return nl_command_dispatch(command, made.statement);
     NL_CHECK(made.statement->kind == NL_AST_STATEMENT_QUERY);
-    NL_TRY(nl_analyze_query(&command->context, made.statement->query, &plan));
+    command->is_analyzed_only = true;
+    NL_TRY(nl_command_analyze(command, made.statement->query, &plan));
     command->analyzed = plan;
     nl_command_show_schema(command, plan);
     return NULL;
@@ -217,7 +226,9 @@ static nl_status tree_result(nl_session *session, const nl_command_tree *tree, b
     nl_command *command = NULL;
     NL_TRY(nl_result_new(session, &made, &command));
     command->is_deferred = tree->is_deferred;
+    command->tree = tree;
     nl_status status = run_tree(command, tree, is_run);
+    command->tree = NULL; /* borrowed for the call */
     if (status)
         nl_result_close(made);
     else
@@ -292,6 +303,6 @@ nl_status nl_command_make_rows(nl_session *session, const nl_field *fields, uint
 nl_status nl_run_query(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_logical *plan = NULL;
-    NL_TRY(nl_cached_analyze(command, statement->query, &plan));
+    NL_TRY(nl_command_analyze(command, statement->query, &plan));
     return nl_command_stream(command, plan);
 }

@@ -2,6 +2,7 @@
 #include "command/cached.h"
 #include "command/write.h"
 
+#include "base/number.h"
 #include "command/plain_tables.h"
 #include "command/views.h"
 #include "exec/sinks.h"
@@ -163,7 +164,7 @@ static nl_status plan_rows(insertion *self, const nl_ast_query *query)
     nl_command *command = self->command;
     NL_TRY(check_column_list(self));
     replace_query_defaults(command, query);
-    NL_TRY(nl_cached_analyze(command, query, &plan));
+    NL_TRY(nl_command_analyze(command, query, &plan));
     if (self->ast->columns.count > 0) NL_TRY(rename_columns(self, plan, &plan));
     if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
     const bool is_by_name = self->ast->is_by_name || self->ast->columns.count > 0;
@@ -235,6 +236,34 @@ static nl_status make_operation(insertion *self, const nl_written_files *files, 
     return partition_predicate(self, &operation->row_filter);
 }
 
+/* ---- batches of streaming queries ------------------------------------------------------------------------------- */
+
+/* As Iceberg's streaming write: an append that leaves manifests alone, or all of the table anew. The batch's number goes into
+ * the summary. */
+static void make_epoch_operation(nl_command *command, const nl_write_epoch *epoch, nl_operation *operation)
+{
+    nl_property *properties = NL_NEW_ARRAY(command->arena, nl_property, 2);
+    *operation = (nl_operation){.kind = epoch->is_complete ? NL_OPERATION_OVERWRITE : NL_OPERATION_FAST_APPEND, .data_sequence_number = NL_NONE};
+    if (epoch->is_complete) operation->row_filter = nl_predicate_true();
+    properties[0] = (nl_property){NL_STR("spark.sql.streaming.epochId"), nl_arena_f(command->arena, "%lld", (long long)epoch->epoch)};
+    properties[1] = (nl_property){NL_STR("spark.sql.streaming.queryId"), nl_arena_str(command->arena, epoch->query_id)};
+    operation->properties = properties;
+    operation->property_count = 2;
+}
+
+/* The newest snapshot of the query in the target's history says which batch was the last. */
+static bool is_epoch_committed(const insertion *self, const nl_write_epoch *epoch)
+{
+    const nl_snapshot *snapshot = self->target.snapshot;
+    for (uint32_t step = 0; snapshot && step < self->target.metadata->snapshot_count; step++) {
+        int64_t number;
+        if (nl_str_equal(nl_snapshot_summary(snapshot, "spark.sql.streaming.queryId"), epoch->query_id))
+            return nl_parse_int64(nl_snapshot_summary(snapshot, "spark.sql.streaming.epochId"), &number) && epoch->epoch <= number;
+        snapshot = nl_table_snapshot(self->target.metadata, snapshot->parent_id);
+    }
+    return false;
+}
+
 static nl_status run_insertion(insertion *self, const nl_ast_query *query)
 {
     nl_iceberg_sink *sink = NULL;
@@ -244,9 +273,16 @@ static nl_status run_insertion(insertion *self, const nl_ast_query *query)
     const nl_write_options options = nl_write_options_of(self->command, self->ast->options);
     NL_TRY(plan_rows(self, query));
     NL_TRY(nl_write_rows(self->command, &self->target, &options, self->input, &sink, &files));
-    nl_status status = make_operation(self, &files, &operation, &is_needed);
+    const nl_write_epoch *epoch = self->command->tree ? self->command->tree->epoch : NULL;
+    nl_status status = NULL;
+    if (epoch) {
+        make_epoch_operation(self->command, epoch, &operation);
+        is_needed = !is_epoch_committed(self, epoch);
+    } else {
+        status = make_operation(self, &files, &operation, &is_needed);
+    }
     if (!status && is_needed) return nl_commit_files(self->command, &self->target, &operation, sink, &files);
-    if (status) nl_iceberg_sink_discard(sink);
+    if (status || epoch) nl_iceberg_sink_discard(sink);
     nl_iceberg_sink_free(sink);
     return status;
 }
@@ -282,7 +318,7 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     for (uint32_t i = 0; i < option_count && !path.data; i++)
         if (nl_str_is_nocase(options[i].key, "path")) path = options[i].value;
     if (nl_str_is_nocase(provider[0], "iceberg")) return NL_RAISE(_LEGACY_ERROR_TEMP_2233, NL_P("providingClass", "iceberg"));
-    NL_TRY(nl_cached_analyze(command, query, &plan));
+    NL_TRY(nl_command_analyze(command, query, &plan));
     NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
     for (uint32_t i = 0; i < plan->column_count; i++)

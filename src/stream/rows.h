@@ -11,7 +11,8 @@
 
 typedef struct nl_stream_rows nl_stream_rows; /* counted: it is a table (nl_stream_rows_table) */
 
-/* row_type: copied. memory: pays, and is retained. spill_directory: where what is too much goes; copied. */
+/* row_type: copied. memory: pays, and is retained. spill_directory: where what is too much goes; copied; empty: everything stays in memory,
+ * and rows may be added while others are read. */
 NL_MUST_USE nl_status nl_stream_rows_new(const nl_type *row_type, nl_memory *memory, nl_str spill_directory, nl_stream_rows **rows);
 nl_stream_rows *nl_stream_rows_retain(nl_stream_rows *rows);
 void nl_stream_rows_release(nl_stream_rows *rows); /* NULL is fine */

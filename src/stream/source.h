@@ -25,7 +25,7 @@ typedef struct nl_stream_definition {
 NL_MUST_USE nl_status nl_stream_table_new(nl_session *session, const nl_stream_definition *definition, const nl_table **table);
 bool nl_table_is_stream(const nl_table *table);
 /* Does the plan read a stream? Definitions of CTEs are looked at, too. */
-bool nl_plan_is_streaming(const nl_logical *plan);
+bool nl_plan_is_streaming(const struct nl_logical *plan);
 const nl_stream_definition *nl_stream_table_definition(const nl_table *table);
 /* "iceberg", "rate", "FileSource[file:/a]": what messages call it; borrowed. */
 nl_str nl_stream_table_label(const nl_table *table);
@@ -73,7 +73,16 @@ typedef struct nl_stream_kind {
 } nl_stream_kind;
 extern const nl_stream_kind nl_stream_kind_rate, nl_stream_kind_rate_micro, nl_stream_kind_files, nl_stream_kind_iceberg;
 
+nl_stream_definition nl_stream_definition_copy(nl_arena *arena, const nl_stream_definition *definition);
 /* An option's value, keys of any case; data NULL: it is not given. */
 nl_str nl_stream_option(const nl_stream_definition *definition, const char *key);
 /* A table that counts the rows that are read of `table` (retained) into *count, which outlives it. */
 NL_MUST_USE nl_status nl_stream_counted_table(const nl_table *table, atomic_int_fast64_t *count, const nl_table **counted);
+
+/* Tables of one row type, one after the other, as one table; owned until nl_stream_chain_table. */
+typedef struct nl_stream_chain nl_stream_chain;
+NL_MUST_USE nl_status nl_stream_chain_new(const nl_type *row_type, nl_stream_chain **chain); /* the type is copied */
+nl_arena *nl_stream_chain_arena(nl_stream_chain *chain);                                     /* lives as long as the table */
+NL_MUST_USE nl_status nl_stream_chain_add(nl_stream_chain *chain, const nl_table *table);    /* counted: taken, also on failure */
+const nl_table *nl_stream_chain_table(nl_stream_chain *chain);                               /* takes the chain; counted */
+void nl_stream_chain_free(nl_stream_chain *chain);                                           /* NULL is fine */

@@ -385,7 +385,7 @@ static void limit(step *s, bool is_offset, int32_t number)
 static nl_status deduplicate(step *s, const Spark__Connect__Deduplicate *message)
 {
     nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_DEDUPLICATE);
-    if (message->has_within_watermark && message->within_watermark) return nl_connect_unsupported("dropDuplicatesWithinWatermark");
+    dataframe->is_within_watermark = message->has_within_watermark && message->within_watermark;
     const bool is_all = message->has_all_columns_as_keys && message->all_columns_as_keys;
     if (is_all == (message->n_column_names > 0)) return nl_connect_invalid("Deduplicate requires to either deduplicate on all columns or a subset of columns");
     named(s, dataframe, message->column_names, message->n_column_names);
@@ -530,8 +530,10 @@ static nl_status step_of(step *s, const Spark__Connect__Relation *relation)
     case SPARK__CONNECT__RELATION__REL_TYPE_REPARTITION_BY_EXPRESSION:
         return repartition(s, relation->repartition_by_expression->partition_exprs, relation->repartition_by_expression->n_partition_exprs);
     case SPARK__CONNECT__RELATION__REL_TYPE_REPARTITION: /* rows stay where they are, hints are of no use here */
-    case SPARK__CONNECT__RELATION__REL_TYPE_HINT:
-    case SPARK__CONNECT__RELATION__REL_TYPE_WITH_WATERMARK: return repartition(s, NULL, 0);
+    case SPARK__CONNECT__RELATION__REL_TYPE_HINT: return repartition(s, NULL, 0);
+    case SPARK__CONNECT__RELATION__REL_TYPE_WITH_WATERMARK:
+        two_named(s, operated(s, NL_AST_DATAFRAME_WATERMARK), relation->with_watermark->event_time, relation->with_watermark->delay_threshold);
+        return NULL;
     default: return statistics_step(s, relation);
     }
 }

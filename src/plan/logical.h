@@ -112,6 +112,8 @@ struct nl_logical {
             const nl_expr *const *aggregates; /* NL_EXPR_AGGREGATE nodes */
             uint32_t aggregate_count;
             const uint64_t *grouping_sets;   /* bit i (LSB): key i is in the set; NULL: one set of all keys */
+            bool is_deduplication;           /* dropDuplicates: over streams only the first row of its keys ever comes out */
+            bool is_within_watermark;        /* … and keys are forgotten when the watermark has passed them               */
             uint32_t grouping_set_count;     /* the grouping id output is BIGINT in Spark's bit order: first key most significant, 1 = absent */
         } aggregate;
         struct {                             /* JOIN: children[0] left, children[1] right */

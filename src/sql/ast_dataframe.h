@@ -23,6 +23,7 @@ typedef enum nl_ast_dataframe_kind {
     NL_AST_DATAFRAME_TO_DF,         /* names, by position                                                          */
     NL_AST_DATAFRAME_TO_SCHEMA,     /* schema: by name, with casts                                                 */
     NL_AST_DATAFRAME_DEDUPLICATE,   /* names; none: all columns                                                    */
+    NL_AST_DATAFRAME_WATERMARK,     /* names[0] the event time's column, names[1] the delay: an interval           */
     NL_AST_DATAFRAME_TAIL,          /* count                                                                       */
     NL_AST_DATAFRAME_SAMPLE,        /* lower, upper, seed, is_with_replacement                                     */
     NL_AST_DATAFRAME_UNPIVOT,       /* group: ids; values (has_values) else all others; names[0] variable, names[1] value */
@@ -67,6 +68,7 @@ typedef struct nl_ast_dataframe {
     double lower, upper;
     int64_t seed;
     bool is_with_replacement;
+    bool is_within_watermark; /* DEDUPLICATE */
     nl_ast_term *right;
     nl_ast_set_operator set_operator;
     bool is_all, allow_missing;

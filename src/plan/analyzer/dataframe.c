@@ -227,6 +227,7 @@ static nl_status apply(nl_dataframe_step *step, const nl_logical **plan)
     case NL_AST_DATAFRAME_TO_DF: return nl_dataframe_to_df(step, plan);
     case NL_AST_DATAFRAME_TO_SCHEMA: return nl_dataframe_to_schema(step, plan);
     case NL_AST_DATAFRAME_DEDUPLICATE: return nl_dataframe_deduplicate(step, plan);
+    case NL_AST_DATAFRAME_WATERMARK: return nl_dataframe_watermark(step, plan);
     case NL_AST_DATAFRAME_TAIL: return apply_tail(step, plan);
     case NL_AST_DATAFRAME_SAMPLE: return apply_sample(step, plan);
     case NL_AST_DATAFRAME_UNPIVOT: return nl_dataframe_unpivot(step, plan);

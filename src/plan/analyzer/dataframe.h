@@ -30,6 +30,9 @@ const nl_column *nl_dataframe_column(const nl_dataframe_step *step, const nl_log
 /* The same, or UNRESOLVED_COLUMN. */
 NL_MUST_USE nl_status nl_dataframe_need_column(nl_dataframe_step *step, nl_str name, const nl_column **column);
 
+/* dataframe_watermark.c */
+NL_MUST_USE nl_status nl_dataframe_watermark(nl_dataframe_step *step, const nl_logical **plan);
+
 /* dataframe_na.c */
 NL_MUST_USE nl_status nl_dataframe_fill_na(nl_dataframe_step *step, const nl_logical **plan);
 NL_MUST_USE nl_status nl_dataframe_drop_na(nl_dataframe_step *step, const nl_logical **plan);

@@ -192,6 +192,7 @@ nl_status nl_dataframe_to_schema(nl_dataframe_step *step, const nl_logical **pla
 
 static nl_status is_key(nl_dataframe_step *step, bool *keys)
 {
+    for (uint32_t c = 0; c < step->input->column_count; c++) keys[c] = step->dataframe->name_count == 0;
     for (uint32_t i = 0; i < step->dataframe->name_count; i++) {
         const nl_column *named = nl_dataframe_column(step, step->input, step->dataframe->names[i]);
         if (!named) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "Invalid deduplicate column " NL_STR_FMT, NL_STR_ARG(step->dataframe->names[i]));
@@ -229,7 +230,7 @@ nl_status nl_dataframe_deduplicate(nl_dataframe_step *step, const nl_logical **p
     nl_arena *arena = step->arena;
     step->input = visible_only(step, step->input);
     const nl_logical *input = step->input;
-    if (step->dataframe->name_count == 0) {
+    if (step->dataframe->name_count == 0 && !step->dataframe->is_within_watermark) {
         NL_TRY(nl_check_distinct_types(step->env->context, input->columns, input->column_count));
         *plan = nl_logical_over(arena, NL_PLAN_DISTINCT, input);
         return NULL;
@@ -254,7 +255,10 @@ nl_status nl_dataframe_deduplicate(nl_dataframe_step *step, const nl_logical **p
         if (!keys[i]) columns[i].id = nl_plan_new_id(step->env->context);
         NL_TRY(nl_aggregation_rewrite(&aggregation, exprs[i], &exprs[i]));
     }
-    *plan = nl_logical_project(arena, nl_aggregation_plan(&aggregation, input), columns, exprs, input->column_count);
+    nl_logical *grouped = nl_logical_copy(arena, nl_aggregation_plan(&aggregation, input));
+    grouped->aggregate.is_deduplication = true;
+    grouped->aggregate.is_within_watermark = step->dataframe->is_within_watermark;
+    *plan = nl_logical_project(arena, grouped, columns, exprs, input->column_count);
     return NULL;
 }
 

@@ -133,17 +133,16 @@ static nl_status answer_local(nl_request *request, const Spark__Connect__Plan *p
     return NULL;
 }
 
-/* Streams are refused where they are read: what can be analyzed is none. */
 static nl_status answer_streaming(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
 {
     const Spark__Connect__Relation *relation = NULL;
-    nl_result *result = NULL;
+    bool is_streaming = false;
     ANSWER(request, made, IsStreaming);
     spark__connect__analyze_plan_response__is_streaming__init(made);
     NL_TRY(relation_of(plan, &relation));
-    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
-    nl_result_close(result);
+    NL_TRY(nl_connect_is_streaming(&request->client->host, relation, &is_streaming));
     made->has_is_streaming = true;
+    made->is_streaming = is_streaming;
     answer->is_streaming = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_IS_STREAMING;
     return NULL;

@@ -1,12 +1,14 @@
 /* connect/client.c - sessions of clients: found by user and id, their lanes, their end. */
-#include "connect/service_private.h"
+#include "connect/streaming.h"
 
 #include <stdlib.h>
 #include <time.h>
+#include <string.h>
 
 #include "base/calendar.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "plan/table.h"
 
 #define SECOND_MICROS 1000000ll
 
@@ -48,6 +50,7 @@ void nl_client_release(nl_client *client)
     nl_client_free_artifacts(client);
     nl_error_log_free(client->errors);
     pthread_cond_destroy(&client->turn_ends);
+    nl_streams_free(client->streams);
     nl_mutex_fini(&client->mutex);
     free(NL_UNCONST(client->user.data));
     free(NL_UNCONST(client->id.data));
@@ -90,7 +93,7 @@ static nl_remote **find_remote_place(nl_client *client, nl_str id)
 static nl_status find_remote(nl_connect_host *host, nl_str id, const Spark__Connect__Relation **relation)
 {
     nl_remote *found = *find_remote_place(NL_CONTAINER(host, nl_client, host), id);
-    if (!found) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "No DataFrame with id " NL_STR_FMT " is found in the session", NL_STR_ARG(id));
+    if (!found || !found->relation) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "No DataFrame with id " NL_STR_FMT " is found in the session", NL_STR_ARG(id));
     *relation = found->relation;
     return NULL;
 }
@@ -174,9 +177,10 @@ static nl_client *make_client(nl_connect *connect, nl_str user, nl_str id, uint6
     made->user = text_copy(user);
     made->id = text_copy(id);
     made->errors = nl_error_log_new();
+    made->streams = nl_streams_new();
     nl_uuid_new(bytes);
     nl_uuid_format(bytes, made->server_id);
-    if (made->user.data && made->id.data && made->errors) return made;
+    if (made->user.data && made->id.data && made->errors && made->streams) return made;
     nl_client_release(made);
     return NULL;
 }
@@ -352,6 +356,7 @@ nl_status nl_client_session(nl_client *client, nl_session **session)
 
 void nl_client_close(nl_client *client)
 {
+    nl_streams_stop(client->streams); /* its batches still need the lane */
     for (;;) {
         nl_mutex_lock(&client->mutex);
         client->is_closed = true;
@@ -404,7 +409,7 @@ static bool is_idle(nl_client *client, int64_t now)
     nl_mutex_lock(&client->mutex);
     const bool is_resting = !client->lane_count && !client->first_task && !client->operations;
     nl_mutex_unlock(&client->mutex);
-    return is_resting && now - atomic_load(&client->used_micros) > client->connect->options.idle_seconds * SECOND_MICROS;
+    return is_resting && !nl_streams_is_active(client->streams) && now - atomic_load(&client->used_micros) > client->connect->options.idle_seconds * SECOND_MICROS;
 }
 
 /* Ends what nobody wants any more. */
@@ -420,6 +425,7 @@ void nl_connect_tick(void *argument)
         nl_mutex_unlock(&connect->mutex);
         for (uint32_t k = 0; k < count; k++) {
             end_abandoned(list[k], now);
+            nl_streams_tick(list[k]->streams);
             if (is_idle(list[k], now)) {
                 nl_log(NL_LOG_INFO, "the session " NL_STR_FMT " is ended: nothing was asked of it for a while", NL_STR_ARG(list[k]->id));
                 nl_connect_forget(connect, list[k]);

@@ -1,4 +1,5 @@
 /* connect/command.c - commands of a client: SQL, views, checkpoints; writes are in write.c. */
+#include "connect/captured.h"
 #include "connect/write.h"
 
 #include <stdlib.h>
@@ -56,14 +57,15 @@ static nl_status sql_command(nl_connect_host *host, const Spark__Connect__SqlCom
 
 /* ---- views: the packed relation, and the views that it may name as they were when it was made ---- */
 
-typedef struct view_plan {
+typedef struct nl_connect_captured view_plan;
+struct nl_connect_captured {
     atomic_int references;
     nl_connect_host *host;
     uint8_t *bytes;
     size_t size;
     struct captured_view *captured;
     uint32_t captured_count;
-} view_plan;
+};
 
 typedef struct captured_view {
     char *name;
@@ -197,6 +199,21 @@ static nl_status make_view_query(void *handle, nl_session *session, nl_arena *ar
     *query = made;
     *text = (nl_str){"", 0};
     return NULL;
+}
+
+nl_status nl_connect_capture(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_connect_captured **captured)
+{
+    return new_view(host, relation, captured);
+}
+
+nl_status nl_connect_captured_query(nl_connect_captured *captured, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text)
+{
+    return make_view_query(captured, session, arena, query, text);
+}
+
+void nl_connect_captured_release(nl_connect_captured *captured)
+{
+    release_view(captured);
 }
 
 static nl_status create_view(nl_connect_host *host, const Spark__Connect__CreateDataFrameViewCommand *message, nl_arena *arena)

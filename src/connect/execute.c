@@ -1,5 +1,5 @@
 /* connect/execute.c - running an operation: in the client's lane until its result is open, then batch by batch beside it. */
-#include "connect/service_private.h"
+#include "connect/streaming.h"
 
 #include <stdlib.h>
 
@@ -294,6 +294,11 @@ static nl_status add_resources(nl_operation *operation)
 static nl_status run_command(nl_operation *operation)
 {
     nl_connect_answer answer = {0};
+    const Spark__Connect__Command *command = operation->request->plan->command;
+    if (command && command->command_type_case == SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_STREAM_OPERATION_START) {
+        NL_TRY(nl_stream_start(operation, command->write_stream_operation_start));
+        return add_complete(operation);
+    }
     NL_TRY(nl_connect_command(&operation->client->host, operation->request->plan->command, operation->arena, &answer));
     switch (answer.kind) {
     case NL_CONNECT_QUERY:

@@ -4,6 +4,7 @@
 #include "connect/catalog.h"
 #include "connect/show.h"
 #include "connect/translate.h"
+#include "stream/source.h"
 
 typedef enum limit_kind { ALL_ROWS, SHOWN_ROWS } limit_kind;
 
@@ -149,6 +150,37 @@ nl_status nl_connect_analyze(nl_connect_host *host, const Spark__Connect__Relati
     case SPARK__CONNECT__RELATION__REL_TYPE_CATALOG: return nl_connect_catalog(host, relation->catalog, result);
     default: return nl_command_analyze_tree(host->session, &tree, result);
     }
+}
+
+typedef struct stream_question {
+    making base;
+    bool is_streaming;
+} stream_question;
+
+static nl_status make_question(void *context, nl_session *session, nl_arena *arena, nl_command_made *made)
+{
+    return make(&((stream_question *)context)->base, session, arena, made);
+}
+
+static nl_status look_for_stream(void *context, struct nl_plan_context *planning, struct nl_query *query, const struct nl_logical *plan, const struct nl_logical **same)
+{
+    (void)planning, (void)query;
+    ((stream_question *)context)->is_streaming = nl_plan_is_streaming(plan);
+    *same = plan;
+    return NULL;
+}
+
+nl_status nl_connect_is_streaming(nl_connect_host *host, const Spark__Connect__Relation *relation, bool *is_streaming)
+{
+    stream_question question = {.base = {.host = host, .relation = relation}};
+    const nl_command_tree tree = {.make = make_question, .context = &question, .rewrite = look_for_stream};
+    nl_result *result = NULL;
+    if (!relation) return nl_connect_invalid("Expected Relation to be set, but is empty.");
+    if (relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_CATALOG) return NULL;
+    NL_TRY(nl_command_analyze_tree(host->session, &tree, &result));
+    nl_result_close(result);
+    *is_streaming = question.is_streaming;
+    return NULL;
 }
 
 static nl_ast_explain_mode explain_mode(int mode)

@@ -31,6 +31,8 @@ struct nl_connect_host {
 NL_MUST_USE nl_status nl_connect_run(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_result **result);
 /* Analyzes only: the result has its schema and no rows. */
 NL_MUST_USE nl_status nl_connect_analyze(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_result **result);
+/* Does it read a stream? Analyzed for that. */
+NL_MUST_USE nl_status nl_connect_is_streaming(nl_connect_host *host, const Spark__Connect__Relation *relation, bool *is_streaming);
 /* The text of explain(); mode as in AnalyzePlanRequest.Explain. In the arena. */
 NL_MUST_USE nl_status nl_connect_explain(nl_connect_host *host, const Spark__Connect__Relation *relation, int mode, nl_arena *arena, nl_str *text);
 /* URIs of the files that the relation reads; in the arena. */

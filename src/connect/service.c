@@ -1,5 +1,5 @@
 /* connect/service.c - requests on their way: unpacked on a thread of the service, answered there or in the client's lane. */
-#include "connect/service_private.h"
+#include "connect/streaming.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,9 @@ static nl_status execute(nl_request *request, ProtobufCMessage **answer)
     const bool is_new = operation->arena == request->arena;
     if (is_new) request->arena = NULL;
     nl_status status = nl_operation_attach(operation, request->rpc, (nl_str){0});
-    if (is_new && !status && !nl_client_enqueue(request->client, true, nl_operation_run, nl_operation_retain(operation))) {
+    if (is_new && !status && nl_stream_is_asked(operation->request->plan)) {
+        nl_connect_add_task(request->connect, true, nl_stream_operation_run, nl_operation_retain(operation));
+    } else if (is_new && !status && !nl_client_enqueue(request->client, true, nl_operation_run, nl_operation_retain(operation))) {
         status = NL_RAISE(INVALID_HANDLE__SESSION_CLOSED, NL_P_STR("handle", request->client->id));
         nl_operation_remove(operation, false);
         nl_operation_release(operation);

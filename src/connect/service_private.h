@@ -74,6 +74,7 @@ struct nl_client {
     nl_str user, id;           /* owned, NUL-terminated */
     char server_id[NL_UUID_TEXT_LENGTH + 1];
     nl_error_log *errors;      /* owned */
+    struct nl_streams *streams; /* owned: connect/streaming.h */
     nl_connect_host host;
     nl_session *session;       /* owned; the lane's; NULL until its first task */
     nl_remote *remotes;        /* the lane's */
@@ -104,7 +105,7 @@ NL_MUST_USE nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id
 bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_client *client, void *argument), void *argument);
 /* In a task of the lane: the session, made when it is not there yet. */
 NL_MUST_USE nl_status nl_client_session(nl_client *client, nl_session **session);
-/* No more tasks, operations are interrupted; the client goes when nothing uses it any more. */
+/* Streaming queries are stopped, no more tasks, operations are interrupted; the client goes when nothing uses it any more. */
 void nl_client_close(nl_client *client);
 void nl_connect_forget(nl_connect *connect, nl_client *client); /* out of the service, with a tombstone */
 void nl_connect_tick(void *connect);

@@ -7,6 +7,7 @@
 #include "column/arrow_ipc.h"
 #include "command/substitution.h"
 #include "exec/sources.h"
+#include "stream/source.h"
 
 nl_ast_term *nl_relation_term(nl_arena *arena, nl_ast_relation *relation)
 {
@@ -240,9 +241,49 @@ static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataS
     return NULL;
 }
 
+/* ---- streams ---- */
+
+static nl_status stream_term(nl_translator *t, const nl_stream_definition *definition, nl_ast_term **term)
+{
+    const nl_table *table = NULL;
+    NL_TRY(nl_stream_table_new(t->host->session, definition, &table));
+    *term = nl_translate_table(t, table);
+    return NULL;
+}
+
+/* readStream.table: a temporary view over a stream, or a table of a catalog. */
+static nl_status named_stream(nl_translator *t, const Spark__Connect__Read__NamedTable *message, nl_ast_term **term)
+{
+    nl_ast_name name;
+    nl_stream_definition definition = {.format = NL_STR("iceberg"), .name = nl_copy_text(t->arena, message->unparsed_identifier)};
+    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + 1);
+    NL_TRY(nl_sql_parse_name(t->arena, definition.name, &(nl_sql_options){.is_unplaced = true}, &name));
+    if (name.count == 1 && nl_session_find_view(t->host->session, name.parts[0].text, false)) return named_table(t, message, term);
+    for (size_t i = 0; i < message->n_options; i++)
+        options[definition.option_count++] = (nl_property){nl_copy_text(t->arena, message->options[i]->key), nl_copy_text(t->arena, message->options[i]->value)};
+    definition.options = options;
+    return stream_term(t, &definition, term);
+}
+
+static nl_status source_stream(nl_translator *t, const Spark__Connect__Read__DataSource *message, nl_ast_term **term)
+{
+    nl_ast_term *read = NULL;
+    NL_TRY(data_source(t, message, &read));
+    const nl_ast_files *files = read->values->files;
+    const nl_stream_definition definition = {.format = files->format,
+                                             .paths = files->paths,
+                                             .path_count = files->path_count,
+                                             .options = files->options,
+                                             .option_count = files->option_count,
+                                             .schema = files->schema};
+    return stream_term(t, &definition, term);
+}
+
 nl_status nl_translate_read(nl_translator *t, const Spark__Connect__Read *message, nl_ast_term **term)
 {
-    if (message->has_is_streaming && message->is_streaming) return nl_connect_unsupported("spark.readStream");
+    const bool is_stream = message->has_is_streaming && message->is_streaming;
+    if (is_stream && message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_NAMED_TABLE) return named_stream(t, message->named_table, term);
+    if (is_stream && message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_DATA_SOURCE) return source_stream(t, message->data_source, term);
     if (message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_NAMED_TABLE) return named_table(t, message->named_table, term);
     if (message->read_type_case == SPARK__CONNECT__READ__READ_TYPE_DATA_SOURCE) return data_source(t, message->data_source, term);
     return nl_connect_invalid("Does not support READ_TYPE_NOT_SET");

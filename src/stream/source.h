@@ -52,6 +52,8 @@ typedef struct nl_stream_source_ops {
     nl_status (*latest)(nl_stream_source *self, nl_arena *arena, nl_str start, bool is_limited, nl_str *end);
     /* What lies in the range, of the leaf's row type; counted. *row_count: how many rows, -1 unknown before they are read. */
     nl_status (*table)(nl_stream_source *self, const nl_stream_range *range, const nl_table **table, int64_t *row_count);
+    /* What comes from now on is not seen any more: availableNow. */
+    nl_status (*freeze)(nl_stream_source *self);
     /* What lies before has been committed; or NULL. */
     nl_status (*commit)(nl_stream_source *self, nl_str end);
     void (*append_description)(const nl_stream_source *self, nl_builder *out); /* of progress */

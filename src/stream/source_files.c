@@ -28,11 +28,11 @@ typedef struct file_stream {
     const nl_type *row_type;
     const nl_timezone *zone;
     nl_memory *memory;
-    nl_pool *pool;
     const nl_stream_checkpoint *checkpoint;
     const char *log; /* "sources/0" */
     int64_t file_max;
     bool is_latest_first, is_recursive;
+    int64_t frozen_micros; /* later files are not seen; 0: all are */
     int64_t log_offset; /* the log's newest; NL_STREAM_NO_BATCH: none */
     seen_set seen;
 } file_stream;
@@ -66,8 +66,7 @@ static nl_status describe(nl_session *session, nl_stream_definition *definition,
     const nl_table *table = NULL;
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(session, &fs));
-    NL_TRY(nl_file_source_new(fs, definition->format, definition->paths, 1, definition->options, definition->option_count, NULL, &confs, nl_session_memory(session),
-                              nl_session_pool(session), &table));
+    NL_TRY(nl_file_source_new(fs, definition->format, definition->paths, 1, definition->options, definition->option_count, NULL, &confs, nl_session_memory(session), &table));
     *row_type = nl_type_copy(arena, table->row_type);
     nl_table_release(table);
     return NULL;
@@ -135,6 +134,7 @@ static nl_status add_file(void *argument, const nl_file_info *info)
         if (nl_str_find_char(name, '=', 0) == NL_NOT_FOUND) return NULL;
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read streams of partitioned folders (" NL_STR_FMT ").", NL_STR_ARG(info->path));
     }
+    if (list->self->frozen_micros && info->modified_micros > list->self->frozen_micros) return NULL;
     const nl_str uri = nl_stream_file_uri(list->arena, info->path);
     if (has_seen(&list->self->seen, uri)) return NULL;
     nl_file_info *kept = NL_NEW(list->arena, nl_file_info);
@@ -274,6 +274,12 @@ static nl_status latest(nl_stream_source *base, nl_arena *arena, nl_str start, b
     return latest_in(files_of(base), arena, is_limited, end);
 }
 
+static nl_status freeze(nl_stream_source *base)
+{
+    files_of(base)->frozen_micros = nl_now_micros();
+    return NULL;
+}
+
 static nl_status parse_offset(nl_arena *arena, nl_str text, int64_t *offset)
 {
     const json_t *json = NULL;
@@ -301,7 +307,7 @@ static nl_status make_table(file_stream *self, nl_arena *arena, const nl_list *p
     for (uint32_t i = 0; i < paths->count; i++) list[i] = nl_stream_uri_path(arena, *(const nl_str *)paths->items[i]);
     if (paths->count)
         return nl_file_source_new(self->fs, self->definition.format, list, paths->count, self->definition.options, self->definition.option_count, self->row_type, &confs, self->memory,
-                                  self->pool, table);
+                                  table);
     NL_TRY(nl_stream_chain_new(self->row_type, &chain));
     *table = nl_stream_chain_table(chain);
     return NULL;
@@ -339,7 +345,7 @@ static void free_source(nl_stream_source *base)
     nl_arena_free(self->arena);
 }
 
-static const nl_stream_source_ops ops = {.latest = latest, .table = table_of, .append_description = append_description, .free = free_source};
+static const nl_stream_source_ops ops = {.latest = latest, .table = table_of, .freeze = freeze, .append_description = append_description, .free = free_source};
 
 /* ---- opening ---- */
 
@@ -378,7 +384,6 @@ static nl_status open_files(const nl_stream_definition *definition, const nl_typ
                           .row_type = nl_type_copy(arena, row_type),
                           .zone = environment->zone,
                           .memory = environment->memory,
-                          .pool = environment->pool,
                           .checkpoint = environment->checkpoint,
                           .log = nl_str_c(arena, nl_arena_f(arena, "sources/%u", environment->ordinal)),
                           .log_offset = NL_STREAM_NO_BATCH};

@@ -27,6 +27,7 @@ typedef struct iceberg_stream {
     int64_t from_ms;         /* INT64_MIN: the oldest snapshot */
     int64_t file_max, row_max;
     bool skips_deletes, skips_overwrites;
+    bool is_frozen;
     offset initial;
 } iceberg_stream;
 
@@ -271,11 +272,18 @@ static nl_status latest(nl_stream_source *base, nl_arena *arena, nl_str start, b
 {
     iceberg_stream *self = NL_CONTAINER(NL_UNCONST(base), iceberg_stream, base);
     lineage line;
-    NL_TRY(nl_iceberg_table_refresh(self->table));
+    if (!self->is_frozen) NL_TRY(nl_iceberg_table_refresh(self->table));
     open_lineage(self, &line);
     nl_status status = latest_in(self, &line, arena, start, is_limited, end);
     close_lineage(&line);
     return status;
+}
+
+static nl_status freeze(nl_stream_source *base)
+{
+    iceberg_stream *self = NL_CONTAINER(base, iceberg_stream, base);
+    self->is_frozen = true;
+    return nl_iceberg_table_refresh(self->table);
 }
 
 /* ---- what lies between ---- */
@@ -370,7 +378,7 @@ static void free_source(nl_stream_source *base)
     nl_arena_free(self->arena);
 }
 
-static const nl_stream_source_ops ops = {.latest = latest, .table = table_of, .append_description = append_description, .free = free_source};
+static const nl_stream_source_ops ops = {.latest = latest, .table = table_of, .freeze = freeze, .append_description = append_description, .free = free_source};
 
 /* ---- opening ---- */
 

@@ -27,6 +27,8 @@ typedef struct rate_source {
     rate_options options;
     int64_t created_ms;
     int64_t last_seconds; /* a clock that is set back does not make rows disappear */
+    bool is_frozen;
+    nl_str frozen_end;    /* the first answer since then */
 } rate_source;
 
 /* ---- options ---- */
@@ -152,6 +154,20 @@ static nl_status parse_seconds(nl_str text, int64_t *seconds)
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The offset " NL_STR_FMT " of a rate source is no number.", NL_STR_ARG(text));
 }
 
+static nl_status freeze(nl_stream_source *base)
+{
+    rate_of(base)->is_frozen = true;
+    return NULL;
+}
+
+/* An answer that stays once the source is frozen. */
+static nl_str kept_end(rate_source *self, nl_str end)
+{
+    if (!self->is_frozen) return end;
+    if (!self->frozen_end.data) self->frozen_end = nl_arena_str(self->arena, end);
+    return self->frozen_end;
+}
+
 static nl_status rate_latest(nl_stream_source *base, nl_arena *arena, nl_str start, bool is_limited, nl_str *end)
 {
     rate_source *self = rate_of(base);
@@ -160,7 +176,7 @@ static nl_status rate_latest(nl_stream_source *base, nl_arena *arena, nl_str sta
     NL_TRY(parse_seconds(start, &from));
     const int64_t seconds = (nl_now_micros() / 1000 - self->created_ms) / 1000;
     self->last_seconds = NL_MAX(NL_MAX(self->last_seconds, seconds), from);
-    *end = self->last_seconds == 0 && !start.length ? (nl_str){0} : nl_arena_f(arena, "%" PRId64, self->last_seconds);
+    *end = kept_end(self, self->last_seconds == 0 && !start.length ? (nl_str){"", 0} : nl_arena_f(arena, "%" PRId64, self->last_seconds));
     return NULL;
 }
 
@@ -189,7 +205,7 @@ static void free_source(nl_stream_source *base)
     nl_arena_free(rate_of(base)->arena);
 }
 
-static const nl_stream_source_ops rate_ops = {.latest = rate_latest, .table = rate_table, .append_description = append_rate, .free = free_source};
+static const nl_stream_source_ops rate_ops = {.latest = rate_latest, .table = rate_table, .freeze = freeze, .append_description = append_rate, .free = free_source};
 
 /* When the query began: kept for ever, so that times go on after a restart. */
 static nl_status take_creation(rate_source *self, const nl_stream_source_environment *environment)
@@ -252,7 +268,7 @@ static nl_status micro_latest(nl_stream_source *base, nl_arena *arena, nl_str st
     int64_t offset, ms;
     (void)is_limited;
     NL_TRY(parse_micro(start, arena, &self->options, &offset, &ms));
-    *end = nl_arena_f(arena, "{\"offset\":%" PRId64 ",\"timestamp\":%" PRId64 "}", offset + self->options.rows_per_batch, ms + self->options.advance_ms);
+    *end = kept_end(self, nl_arena_f(arena, "{\"offset\":%" PRId64 ",\"timestamp\":%" PRId64 "}", offset + self->options.rows_per_batch, ms + self->options.advance_ms));
     return NULL;
 }
 
@@ -277,7 +293,7 @@ static void append_micro(const nl_stream_source *base, nl_builder *out)
                 self->options.rows_per_batch, NL_STR_ARG(partitions.data ? partitions : NL_STR("default")), self->options.start_ms, self->options.advance_ms);
 }
 
-static const nl_stream_source_ops micro_ops = {.latest = micro_latest, .table = micro_table, .append_description = append_micro, .free = free_source};
+static const nl_stream_source_ops micro_ops = {.latest = micro_latest, .table = micro_table, .freeze = freeze, .append_description = append_micro, .free = free_source};
 
 static nl_status open_micro(const nl_stream_definition *definition, const nl_type *row_type, const nl_stream_source_environment *environment, nl_stream_source **source)
 {

@@ -36,7 +36,9 @@ typedef struct nl_state_batch {
     nl_state_store **stores; /* by the operator's number, in the order of the walk; kept by the query */
     uint32_t store_count;
     uint32_t next_operator;
-    struct nl_list *counts;  /* nl_state_counts *, in the arena of `planning`, for progress */
+    nl_list *counts;         /* nl_state_counts *, for progress */
+    nl_arena *counts_arena;
+    nl_list made;            /* const nl_table *: rows that operators of this batch have given */
 } nl_state_batch;
 
 typedef struct nl_state_counts { /* of one operator in one batch: progress.stateOperators */
@@ -77,4 +79,6 @@ void nl_state_store_free(nl_state_store *store); /* NULL is fine */
 NL_MUST_USE nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_stream_rows **rows);
 /* A scan of rows with columns like those given (ids, names, qualifiers), by position. */
 const nl_logical *nl_state_scan(nl_state_batch *batch, nl_stream_rows *rows, const nl_column *columns, uint32_t column_count);
+/* Is the table one that nl_state_scan has been given in this batch? */
+bool nl_state_is_rows(const nl_state_batch *batch, const nl_table *table);
 void nl_state_count(nl_state_batch *batch, const nl_state_counts *counts);

@@ -55,6 +55,7 @@ void nl_stream_query_release(nl_stream_query *query); /* NULL is fine; not from 
 
 const char *nl_stream_query_id(const nl_stream_query *query);
 const char *nl_stream_query_run_id(const nl_stream_query *query);
+nl_str nl_stream_query_started(const nl_stream_query *query, nl_arena *arena); /* the event of its start, JSON */
 nl_str nl_stream_query_name(const nl_stream_query *query); /* empty: none */
 bool nl_stream_query_is_active(const nl_stream_query *query);
 /* Ends it: what runs is interrupted. Does not wait. */

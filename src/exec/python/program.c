@@ -105,47 +105,79 @@ nl_status nl_python_source_file(const char *text, const char *end, int *file)
     return NULL;
 }
 
-static nl_status spawn(nl_str interpreter, int socket_file, int program_file, pid_t *process)
+typedef struct starting {
+    nl_str interpreter;
+    const char *starter;      /* the program of -c */
+    int socket_file;
+    int program_file;         /* -1: none */
+    char *const *environment;
+    bool keeps_output;        /* what it prints is for whoever started us */
+} starting;
+
+static nl_status spawn(const starting *with, pid_t *process)
 {
-    static const char starter[] = "import sys,types;m=sys.modules['nilas.worker']=types.ModuleType('nilas.worker');"
-                                  "f=open(4);exec(compile(f.read(),'<nilas>','exec'),m.__dict__);f.close();m.serve(3)";
-    char *command_line[] = {NL_UNCONST(interpreter.data), NL_UNCONST("-c"), NL_UNCONST(starter), NULL};
+    const nl_str interpreter = with->interpreter;
+    char *command_line[] = {NL_UNCONST(interpreter.data), NL_UNCONST("-c"), NL_UNCONST(with->starter), NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, socket_file, SOCKET_FILE);
-    posix_spawn_file_actions_adddup2(&actions, program_file, PROGRAM_FILE);
+    posix_spawn_file_actions_adddup2(&actions, with->socket_file, SOCKET_FILE);
+    if (with->program_file >= 0) posix_spawn_file_actions_adddup2(&actions, with->program_file, PROGRAM_FILE);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO); /* what functions print is no answer of ours */
+    if (!with->keeps_output) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO); /* what functions print is no answer of ours */
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    const int problem = posix_spawn(process, interpreter.data, &actions, &attributes, command_line, environ);
+    const int problem = posix_spawn(process, interpreter.data, &actions, &attributes, command_line, with->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return problem ? nl_raise_errno(problem, "Starting", interpreter) : NULL;
 }
 
-nl_status nl_python_start(nl_str interpreter, pid_t *process, int *socket_file)
+/* with->program_file is taken. */
+static nl_status start(starting *with, pid_t *process, int *socket_file)
 {
-    int ends[2] = {-1, -1}, program_file = -1;
+    int ends[2] = {-1, -1};
     nl_status status = NULL;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nl_raise_errno(errno, "Making", NL_STR("a socket for a Python worker"));
-    NL_GO(nl_python_source_file(nl_python_worker_begin, nl_python_worker_end, &program_file));
-    NL_GO(moved_up(&program_file));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) NL_GO(nl_raise_errno(errno, "Making", NL_STR("a socket for a Python worker")));
+    if (with->program_file >= 0) NL_GO(moved_up(&with->program_file));
     NL_GO(moved_up(&ends[1]));
     fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK);
-    NL_GO(spawn(interpreter, ends[1], program_file, process));
+    with->socket_file = ends[1];
+    NL_GO(spawn(with, process));
     *socket_file = ends[0];
     ends[0] = -1;
 done:
     for (size_t i = 0; i < NL_COUNT(ends); i++)
         if (ends[i] >= 0) close(ends[i]);
-    if (program_file >= 0) close(program_file);
+    if (with->program_file >= 0) close(with->program_file);
+    return status;
+}
+
+nl_status nl_python_start(nl_str interpreter, pid_t *process, int *socket_file)
+{
+    static const char starter[] = "import sys,types;m=sys.modules['nilas.worker']=types.ModuleType('nilas.worker');"
+                                  "f=open(4);exec(compile(f.read(),'<nilas>','exec'),m.__dict__);f.close();m.serve(3)";
+    starting with = {.interpreter = interpreter, .starter = starter, .program_file = -1, .environment = environ};
+    NL_TRY(nl_python_source_file(nl_python_worker_begin, nl_python_worker_end, &with.program_file));
+    return start(&with, process, socket_file);
+}
+
+nl_status nl_python_start_program(nl_str interpreter, const char *program, const nl_str *variables, uint32_t variable_count, pid_t *process, int *socket_file)
+{
+    uint32_t count = 0;
+    while (environ[count]) count++;
+    char **environment = calloc((size_t)count + variable_count + 1, sizeof *environment);
+    if (!environment) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)count * 8), NL_P_INT("receivedBytes", 0));
+    for (uint32_t i = 0; i < variable_count; i++) environment[i] = NL_UNCONST(variables[i].data); /* the first of a name counts */
+    memcpy(environment + variable_count, environ, count * sizeof *environment);
+    starting with = {.interpreter = interpreter, .starter = program, .program_file = -1, .environment = environment, .keeps_output = true};
+    nl_status status = start(&with, process, socket_file);
+    free(environment);
     return status;
 }

@@ -41,3 +41,6 @@ NL_MUST_USE nl_status nl_python_receive(nl_python_worker *worker, bool is_waitin
  * its process with one end of a socket. */
 NL_MUST_USE nl_status nl_python_interpreter(const nl_session *session, nl_arena *arena, nl_str *interpreter);
 NL_MUST_USE nl_status nl_python_start(nl_str interpreter, pid_t *process, int *socket_file);
+/* The same with a program of one's own and more variables ("NAME=value", each with a NUL behind it); what it prints goes where
+ * our own output goes. */
+NL_MUST_USE nl_status nl_python_start_program(nl_str interpreter, const char *program, const nl_str *variables, uint32_t variable_count, pid_t *process, int *socket_file);

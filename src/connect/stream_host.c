@@ -49,7 +49,7 @@ static void run_call(nl_client *client, void *argument)
     if (!is_given_up) {
         nl_status status = nl_client_session(client, &session);
         if (!status) {
-            nl_session_begin_with(session, call->cancel);
+            nl_session_begin_with(session, call->cancel, NULL);
             status = call->run(call->argument, session);
         }
         nl_mutex_lock(&call->mutex);

@@ -301,8 +301,9 @@ static nl_status open_batch(void *argument, nl_session *session)
                                   .rewrite = rewrite_plan,
                                   .epoch = query->options.sink == NL_SINK_TABLE ? &epoch : NULL};
     const int64_t started = nl_stream_clock();
-    nl_session_begin_with(session, query->cancel);
+    nl_session_begin_with(session, query->cancel, &query->progress);
     NL_TRY(nl_command_run_tree(session, &tree, &run->result));
+    if (query->options.sink == NL_SINK_TABLE) query->output_rows = (int64_t)atomic_load(&query->progress.changed_rows);
     query->times.planning = nl_stream_clock() - started;
     return NULL;
 }

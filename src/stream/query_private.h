@@ -66,6 +66,7 @@ struct nl_stream_query {
     int64_t watermark_ms, late_ms; /* of the batch; of the one before */
     int64_t timestamp_ms;
     int64_t next_watermark_ms;
+    nl_progress progress;       /* of the batch's statement */
     int64_t output_rows;        /* of the last batch; -1: unknown */
     int64_t last_trigger_micros, last_report_micros; /* monotonic; 0: never */
     nl_stream_times times;

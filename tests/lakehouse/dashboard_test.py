@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -133,6 +134,40 @@ def test_buckets_and_objects():
         page.locator("dialog").get_by_role("button", name="Delete").click()
         page.locator("#status", has_text="not empty").wait_for()
         check(page.get_by_role("link", name="pictures").count() == 1, "a bucket that is not empty stays")
+
+
+def test_names_that_would_deceive():
+    """Names as markup, as addresses, of one endless word, with characters that are not seen: each is shown as it is, and its row keeps its buttons."""
+    keys = [EVIL, '"><svg onload=alert(2)>', "javascript:alert(3)", "'-alert(4)-'", "{{7*7}}${7*7}", "%3Cb%3E", "w" * 900, "an\u202egnp.exe", "a\nb", "zero\u200bwidth", "</script><script>alert(5)</script>"]
+    with Lakehouse() as lake:
+        s3, athena = lake.client("s3"), lake.client("athena")
+        s3.create_bucket(Bucket="evil")
+        for key in keys:
+            s3.put_object(Bucket="evil", Key=key, Body=b"<script>alert(6)</script>", ContentType="text/html")
+        for number, name in enumerate((EVIL, "-alert(7)-")):
+            query = athena.start_query_execution(QueryString=f"CREATE TABLE default.\"{name}\" (a bigint) LOCATION 's3://evil/t{number}/' TBLPROPERTIES ('table_type' = 'ICEBERG', 'comment' = '{EVIL}')")["QueryExecutionId"]
+            while athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]["State"] in ("QUEUED", "RUNNING"):
+                time.sleep(0.05)
+        with browser(lake) as page:
+            page.goto(lake.url("dashboard") + "/#/bucket/evil/")
+            page.get_by_role("heading", name="evil/").wait_for()
+            text = page.inner_text("main")
+            for part in (EVIL, "an⟨U+202E⟩gnp.exe", "a⟨U+000A⟩b", "zero⟨U+200B⟩width", "{{7*7}}${7*7}", "%3Cb%3E", "javascript:alert(3)"):
+                check(part in text, f"{part!r} is not shown in\n{text}")
+            check(page.evaluate("document.querySelector('.scroll').scrollWidth <= document.querySelector('.scroll').clientWidth"), "a long name pushes the other columns away")
+            page.get_by_role("link", name="javascript:alert(3)").evaluate("link => link.removeAttribute('download')")
+            check(page.get_by_role("link", name="javascript:alert(3)").get_attribute("href").startswith("/api/object?"), "an address of a script")
+            page.get_by_role("button", name="Delete a⟨U+000A⟩b").click()
+            page.locator("dialog").get_by_role("button", name="Delete").click()
+            page.get_by_role("link", name="a⟨U+000A⟩b").wait_for(state="detached")
+            check("a\nb" not in [entry["Key"] for entry in s3.list_objects_v2(Bucket="evil")["Contents"]], "the one that was chosen is deleted")
+            page.get_by_role("link", name="</").click()
+            page.get_by_role("heading", name="evil/</").wait_for()
+            for name in (EVIL, "-alert(7)-"):
+                page.goto(lake.url("dashboard") + "/#/catalogs")
+                page.get_by_role("link", name=name).click()
+                page.get_by_role("heading", name=name).wait_for()
+                page.get_by_text("Properties").first.wait_for()
 
 
 def test_a_running_query_is_shown_and_stopped():

@@ -210,6 +210,7 @@ static void fail(nl_service *service, nl_request *request, nl_error *error, nl_r
     const nl_condition condition = nl_error_condition(error);
     const char *code = nl_store_code(error);
     int32_t status = nl_error_kind_of(error) == NL_KIND_INTERNAL ? 500 : 400;
+    if (nl_error_kind_of(error) == NL_KIND_RETRY) status = 503; /* a full disk */
     if (condition == NL_COND_TABLE_OR_VIEW_NOT_FOUND || condition == NL_COND_SCHEMA_NOT_FOUND || (code && strncmp(code, "NoSuch", 6) == 0)) status = 404;
     if (condition == NL_COND_NILAS_ALREADY_EXISTS || condition == NL_COND_NILAS_COMMIT_FAILED || (code && strcmp(code, "BucketNotEmpty") == 0)) status = 409;
     add_headers(request, reply);

@@ -24,7 +24,17 @@ function fill(made, attributes, children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
   }
-  for (const child of children.flat(4)) if (child !== undefined && child !== null && child !== false) made.append(child);
+  for (const child of children.flat(4)) if (child !== undefined && child !== null && child !== false) made.append(typeof child === "string" ? visible(child) : child);
+}
+
+/* Characters that would not be seen, or that turn the order of others, are shown by their numbers: a name is not to look like another one. */
+function visible(text) {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (one) => `\u27e8U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
+}
+
+/* In a name the ends of lines, too. */
+function visibleName(name) {
+  return visible(name.replace(/\n/g, "\u27e8U+000A\u27e9").replace(/\t/g, "\u27e8U+0009\u27e9"));
 }
 
 /* In the place of what is there; lists and what is absent are taken as element() takes them. */
@@ -33,11 +43,12 @@ function replace(place, ...children) {
   fill(place, {}, children);
 }
 
-/* rows: arrays of cells; a cell is text, an element, or { number: text }. */
+/* rows: arrays of cells; a cell is text, an element, { number: text }, or { name: … }, which may be as long as it likes. */
 function table(caption, heads, rows, className) {
   const cell = (kind, value, scope) => {
     const isNumber = value !== null && typeof value === "object" && "number" in value;
-    return element(kind, { class: isNumber ? "number" : undefined, scope }, isNumber ? value.number : value);
+    const isName = value !== null && typeof value === "object" && !(value instanceof Node) && "name" in value;
+    return element(kind, { class: isNumber ? "number" : isName ? "long" : undefined, scope }, isNumber ? value.number : isName ? value.name : value);
   };
   return element("div", { class: "scroll" }, element("table", { class: className },
     element("caption", {}, caption),
@@ -161,9 +172,9 @@ async function showObjects(bucket, prefix, after) {
     element("h1", {}, `${bucket}/${prefix}`),
     uploadForm(bucket, prefix),
     table(count(page.entries.length, "entry", "entries") + (page.next ? ", and more" : ""), ["Name", { number: "Size" }, "Changed (UTC)", "Actions"], page.entries.map((entry) => {
-      const name = entry.key.slice(prefix.length) || "(this folder)";
-      if (entry.isFolder) return [element("a", { href: link(entry.key) }, name), "", "", ""];
-      return [element("a", { href: `/api/object?${new URLSearchParams({ bucket, key: entry.key })}`, download: true }, name), { number: sizeText(entry.size) }, timeText(entry.modified),
+      const name = visibleName(entry.key.slice(prefix.length)) || "(this folder)";
+      if (entry.isFolder) return [{ name: element("a", { href: link(entry.key) }, name) }, "", "", ""];
+      return [{ name: element("a", { href: `/api/object?${new URLSearchParams({ bucket, key: entry.key })}`, download: true }, name) }, { number: sizeText(entry.size) }, timeText(entry.modified),
         element("button", { class: "danger", "aria-label": `Delete ${name}`, onclick: (event) => deleteObject(event.target, bucket, entry.key) }, "Delete")];
     })),
     page.next && element("p", {}, element("button", { onclick: (event) => act(event.target, async () => { replace(main, await showObjects(bucket, prefix, page.next)); main.focus(); }) },
@@ -188,7 +199,7 @@ function uploadForm(bucket, prefix) {
 }
 
 async function deleteObject(button, bucket, key) {
-  if (await confirmed("Delete the object", element("p", { class: "code" }, `${bucket}/${key}`), "Delete", true))
+  if (await confirmed("Delete the object", element("p", { class: "code" }, `${bucket}/${visibleName(key)}`), "Delete", true))
     act(button, async () => { await change("delete-object", { bucket, key }); await show(); }, `${key} is deleted`);
 }
 

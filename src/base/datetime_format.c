@@ -1,5 +1,5 @@
 /* base/datetime_format.c - date-time patterns to text. */
-#include "base/datetime_items.h"
+#include "base/datetime_legacy.h"
 #include "base/zone_names.h"
 
 typedef struct moment {
@@ -235,6 +235,10 @@ static nl_status append_items(const nl_datetime_pattern *pattern, const moment *
 nl_status nl_datetime_format(const nl_datetime_pattern *pattern, int64_t local_micros, const nl_timezone *zone,
                              int32_t offset_seconds, nl_builder *out)
 {
+    if (pattern->is_legacy) {
+        nl_legacy_format(pattern->source, local_micros, zone, offset_seconds, out);
+        return NULL;
+    }
     moment at = {.local_micros = local_micros, .has_time = true, .zone = zone, .offset = offset_seconds};
     nl_civil_from_micros(local_micros, &at.civil);
     at.days = nl_floor_div(local_micros, NL_MICROS_PER_DAY);
@@ -250,6 +254,7 @@ nl_status nl_datetime_format_timestamp(const nl_datetime_pattern *pattern, int64
 
 nl_status nl_datetime_format_date(const nl_datetime_pattern *pattern, int32_t days, nl_builder *out)
 {
+    if (pattern->is_legacy) return nl_datetime_format(pattern, days * NL_MICROS_PER_DAY, NULL, 0, out);
     moment at = {.days = days};
     nl_civil_from_days(days, &at.civil);
     return append_items(pattern, &at, out);

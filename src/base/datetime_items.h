@@ -68,6 +68,7 @@ struct nl_datetime_pattern {
     nl_datetime_item *items;
     uint32_t count;
     bool has_zone;
+    bool is_legacy; /* only source counts: datetime_legacy.h */
     nl_str source;
 };
 

@@ -3,7 +3,7 @@
  * First every item reads its part of the text into fields (a field given twice must agree), then the fields are
  * resolved as java.time's strict resolver and Spark's defaults for missing fields do together.
  */
-#include "base/datetime_items.h"
+#include "base/datetime_legacy.h"
 #include "base/zone_names.h"
 
 typedef struct fields {
@@ -385,6 +385,11 @@ bool nl_datetime_parse_date(const nl_datetime_pattern *pattern, nl_str text, int
 {
     fields in;
     int64_t wide;
+    if (pattern->is_legacy) {
+        if (!nl_legacy_parse(pattern->source, text, nl_timezone_utc(), &wide)) return false;
+        *days = (int32_t)nl_floor_div(wide, NL_MICROS_PER_DAY);
+        return true;
+    }
     if (!parse_fields(pattern, text, &in, &wide) || wide < INT32_MIN || wide > INT32_MAX) return false;
     *days = (int32_t)wide;
     return true;
@@ -395,6 +400,7 @@ bool nl_datetime_parse_timestamp(const nl_datetime_pattern *pattern, nl_str text
 {
     fields in;
     int64_t days, local;
+    if (pattern->is_legacy) return nl_legacy_parse(pattern->source, text, zone, utc_micros);
     if (!parse_fields(pattern, text, &in, &days) || !to_micros(days, resolve_time(&in), &local)) return false;
     if (in.zone) zone = in.zone;
     if (!in.zone && in.has_offset)
@@ -409,6 +415,7 @@ bool nl_datetime_parse_ntz(const nl_datetime_pattern *pattern, nl_str text, bool
 {
     fields in;
     int64_t days, local;
+    if (pattern->is_legacy) return nl_legacy_parse(pattern->source, text, nl_timezone_utc(), micros);
     if (!parse_fields(pattern, text, &in, &days) || !to_micros(days, resolve_time(&in), &local)) return false;
     if (!allow_zone && (in.zone || in.has_offset)) return false;
     *micros = local;
@@ -459,6 +466,10 @@ static void explain_day(const fields *in, nl_builder *out)
 
 void nl_datetime_explain(const nl_datetime_pattern *pattern, nl_str text, nl_builder *out)
 {
+    if (pattern->is_legacy) {
+        nl_append_f(out, "Unparseable date: \"" NL_STR_FMT "\"", NL_STR_ARG(text));
+        return;
+    }
     const size_t shown_max = 64;
     fields in = {0};
     size_t at = 0;

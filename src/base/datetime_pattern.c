@@ -4,7 +4,7 @@
  * forbids: week-based letters, letters that its old formatter lacked, five-letter texts, years of seven digits. Without
  * an era, y is the proleptic year.
  */
-#include "base/datetime_items.h"
+#include "base/datetime_legacy.h"
 
 static const char *const months_full[] = {"",     "January", "February",  "March",   "April",    "May",     "June",
                                           "July", "August",  "September", "October", "November", "December"};
@@ -411,8 +411,18 @@ static nl_status compile_items(compiler *to)
     return NULL;
 }
 
+static nl_status compile_legacy(nl_str pattern, nl_arena *arena, const nl_datetime_pattern **compiled)
+{
+    NL_TRY(nl_legacy_check(pattern));
+    nl_datetime_pattern *made = NL_NEW(arena, nl_datetime_pattern);
+    *made = (nl_datetime_pattern){.is_legacy = true, .source = nl_arena_str(arena, pattern)};
+    *compiled = made;
+    return nl_arena_check(arena);
+}
+
 nl_status nl_datetime_compile(nl_str pattern, nl_datetime_use use, nl_arena *arena, const nl_datetime_pattern **compiled)
 {
+    if (use == NL_DATETIME_LEGACY) return compile_legacy(pattern, arena, compiled);
     compiler to = {.arena = arena,
                    .has_variable_fraction = use == NL_DATETIME_PARSE_TIMESTAMP,
                    .last_number = UINT32_MAX};

@@ -12,7 +12,8 @@
 typedef enum nl_datetime_use {
     NL_DATETIME_FORMAT,
     NL_DATETIME_PARSE_DATE,     /* to_date, date columns of text files: no fraction of variable length        */
-    NL_DATETIME_PARSE_TIMESTAMP /* "SSS" reads one to three digits                                            */
+    NL_DATETIME_PARSE_TIMESTAMP, /* "SSS" reads one to three digits                                           */
+    NL_DATETIME_LEGACY          /* format and parse as SimpleDateFormat does (base/datetime_legacy.h)         */
 } nl_datetime_use;
 
 typedef struct nl_datetime_pattern nl_datetime_pattern;

@@ -60,18 +60,6 @@ static nl_str first_words(nl_arena *arena, nl_str text)
     return nl_arena_str(arena, nl_str_trim(nl_str_slice(text, 0, NL_MIN(at, (size_t)LENGTH_MAX))));
 }
 
-static nl_sql_options parser_options(const nl_session *session)
-{
-    return (nl_sql_options){
-        .is_ansi_reserved = nl_session_get_bool(session, "spark.sql.ansi.enforceReservedKeywords"),
-        .is_double_quote_identifier = nl_session_get_bool(session, "spark.sql.ansi.doubleQuotedIdentifiers"),
-        .is_escape_off = nl_session_get_bool(session, "spark.sql.parser.escapedStringLiterals"),
-        .is_legacy_setops = nl_session_get_bool(session, "spark.sql.legacy.setopsPrecedence.enabled"),
-        .is_exponent_decimal = nl_session_get_bool(session, "spark.sql.legacy.exponentLiteralAsDecimal.enabled"),
-        .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
-    };
-}
-
 static nl_str joined_namespace(nl_arena *arena, const nl_session *session)
 {
     const nl_str *parts;
@@ -89,6 +77,8 @@ static void prepare(nl_command *command)
     command->confs = (nl_eval_confs){
         .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
         .is_trino = nl_session_get_bool(session, "spark.nilas.sql.trino"),
+        .is_timestamp_ntz = nl_session_prefers_timestamp_ntz(session),
+        .is_legacy_time_parser = nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.legacy.timeParserPolicy")), "LEGACY"),
         .zone = nl_session_zone(session),
         .now_micros = nl_now_micros(),
         .cancel = nl_session_cancel_token(session),
@@ -125,7 +115,7 @@ static void prepare(nl_command *command)
 
 nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement)
 {
-    const nl_sql_options options = parser_options(command->session);
+    const nl_sql_options options = nl_session_sql_options(command->session);
     return nl_sql_parse(command->arena, command->text, &options, statement);
 }
 

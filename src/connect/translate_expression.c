@@ -183,13 +183,22 @@ static nl_status variable(nl_translator *t, const Spark__Connect__Expression__Un
 
 /* ---- casts, aliases, fields ---- */
 
+/* Pieces of text in a plan are read as the session reads SQL; their nodes get no places. */
+static nl_sql_options piece_options(const nl_translator *t)
+{
+    nl_sql_options options = nl_session_sql_options(t->host->session);
+    options.is_unplaced = true;
+    return options;
+}
+
 static nl_status cast(nl_translator *t, const Spark__Connect__Expression__Cast *message, nl_ast_expr **expr)
 {
     *expr = nl_new_expr(t->arena, NL_AST_EXPR_CAST);
     nl_ast_type *type = NL_NEW(t->arena, nl_ast_type);
+    const nl_sql_options options = piece_options(t);
     NL_TRY(nl_translate_expr(t, message->expr, &(*expr)->cast.input));
     if (message->cast_to_type_case == SPARK__CONNECT__EXPRESSION__CAST__CAST_TO_TYPE_TYPE_STR)
-        NL_TRY(nl_sql_parse_type(t->arena, nl_str_from(message->type_str), &(nl_sql_options){.is_unplaced = true}, &type));
+        NL_TRY(nl_sql_parse_type(t->arena, nl_str_from(message->type_str), &options, &type));
     else
         NL_TRY(nl_connect_type_from_proto(t->arena, message->cast_to_type_case == SPARK__CONNECT__EXPRESSION__CAST__CAST_TO_TYPE_TYPE ? message->type : NULL, &type->made));
     (*expr)->cast.type = type;
@@ -346,7 +355,8 @@ static nl_status subquery(nl_translator *t, const Spark__Connect__SubqueryExpres
 
 static nl_status expression_string(nl_translator *t, const Spark__Connect__Expression__ExpressionString *message, nl_ast_expr **expr)
 {
-    return nl_sql_parse_expression(t->arena, nl_str_from(message->expression), &(nl_sql_options){.is_unplaced = true}, expr);
+    const nl_sql_options options = piece_options(t);
+    return nl_sql_parse_expression(t->arena, nl_str_from(message->expression), &options, expr);
 }
 
 static nl_status literal(nl_translator *t, const Spark__Connect__Expression__Literal *message, nl_ast_expr **expr)

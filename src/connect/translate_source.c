@@ -295,12 +295,7 @@ nl_status nl_translate_statement(nl_translator *t, nl_str text, nl_ast_statement
 {
     nl_session *session = t->host->session;
     nl_str substituted = {0};
-    const nl_sql_options options = {
-        .is_ansi_reserved = nl_session_get_bool(session, "spark.sql.ansi.enforceReservedKeywords"),
-        .is_double_quote_identifier = nl_session_get_bool(session, "spark.sql.ansi.doubleQuotedIdentifiers"),
-        .is_escape_off = nl_session_get_bool(session, "spark.sql.parser.escapedStringLiterals"),
-        .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
-    };
+    const nl_sql_options options = nl_session_sql_options(session);
     NL_TRY(nl_substitute_variables(session, t->arena, text, &substituted));
     t->text = t->text_count++ == 0 ? substituted : (nl_str){0};
     NL_TRY(nl_sql_parse(t->arena, substituted, &options, statement));

@@ -30,6 +30,8 @@ typedef enum nl_function_kind {
 typedef struct nl_eval_confs {
     bool is_ansi;                 /* spark.sql.ansi.enabled                                     */
     bool is_trino;                /* spark.nilas.sql.trino: types and operators follow Trino    */
+    bool is_timestamp_ntz;        /* spark.sql.timestampType is TIMESTAMP_NTZ                   */
+    bool is_legacy_time_parser;   /* spark.sql.legacy.timeParserPolicy is LEGACY: patterns are SimpleDateFormat's */
     const nl_timezone *zone;      /* spark.sql.session.timeZone                                 */
     int64_t now_micros;           /* current_timestamp(): one instant for the whole statement   */
     nl_str current_catalog;

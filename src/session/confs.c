@@ -183,9 +183,29 @@ bool nl_conf_parse_bytes(nl_str text, int64_t *bytes)
 /* Keys that change what a statement means, and of which only the default is built: another value must not be dropped. */
 static const char *const only_default[] = {
     "spark.sql.crossJoin.enabled", "spark.sql.groupByAliases", "spark.sql.groupByOrdinal", "spark.sql.iceberg.check-nullability",
-    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.legacy.timeParserPolicy", "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy", "spark.sql.timestampType",
+    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy",
 };
+
+/* Keys of which more than the default is built: the values that are. */
+static const struct {
+    const char *key, *values[3];
+} choices[] = {
+    {"spark.sql.legacy.timeParserPolicy", {"CORRECTED", "LEGACY"}},
+    {"spark.sql.timestampType", {"TIMESTAMP_LTZ", "TIMESTAMP_NTZ"}},
+};
+
+static nl_status check_choice(const nl_conf_row *row, nl_str value)
+{
+    for (uint32_t i = 0; i < NL_COUNT(choices); i++) {
+        if (strcmp(row->key, choices[i].key) != 0) continue;
+        for (uint32_t j = 0; choices[i].values[j]; j++)
+            if (nl_str_is_nocase(value, choices[i].values[j])) return NULL;
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "%s: nilas %s has %s and %s, not " NL_STR_FMT, row->key, NILAS_VERSION, choices[i].values[0], choices[i].values[1],
+                             NL_STR_ARG(value));
+    }
+    return NULL;
+}
 
 static nl_status check_built(const nl_conf_row *row, nl_str value)
 {
@@ -210,6 +230,7 @@ static nl_status check_value(const nl_conf_row *row, nl_str value)
             return NL_RAISE(INVALID_CONF_VALUE__TIME_ZONE, NL_P("confName", row->key), NL_P_STR("confValue", value));
         }
     }
+    NL_TRY(check_choice(row, value));
     return check_built(row, value);
 }
 
@@ -273,6 +294,24 @@ int64_t nl_session_get_int(const nl_session *session, const char *key)
     int64_t value = 0;
     (void)nl_parse_int64(nl_str_trim(nl_session_get(session, nl_str_from(key))), &value);
     return value;
+}
+
+bool nl_session_prefers_timestamp_ntz(const nl_session *session)
+{
+    return nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.timestampType")), "TIMESTAMP_NTZ");
+}
+
+nl_sql_options nl_session_sql_options(const nl_session *session)
+{
+    return (nl_sql_options){
+        .is_ansi_reserved = nl_session_get_bool(session, "spark.sql.ansi.enforceReservedKeywords"),
+        .is_double_quote_identifier = nl_session_get_bool(session, "spark.sql.ansi.doubleQuotedIdentifiers"),
+        .is_escape_off = nl_session_get_bool(session, "spark.sql.parser.escapedStringLiterals"),
+        .is_legacy_setops = nl_session_get_bool(session, "spark.sql.legacy.setopsPrecedence.enabled"),
+        .is_exponent_decimal = nl_session_get_bool(session, "spark.sql.legacy.exponentLiteralAsDecimal.enabled"),
+        .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
+        .is_timestamp_ntz = nl_session_prefers_timestamp_ntz(session),
+    };
 }
 
 void nl_session_list(const nl_session *session, nl_arena *arena, const nl_property **confs, uint32_t *conf_count)

@@ -49,7 +49,8 @@ static void test_wrong_values_and_static_keys_are_refused(void **state)
     assert_fails(nl_session_set(session, NL_STR("spark.sql.ansi.enabled"), NL_STR("maybe")), NILAS_ILLEGAL_ARGUMENT, "spark.sql.ansi.enabled should be boolean, but was maybe");
     assert_fails(nl_session_set(session, NL_STR("spark.sql.shuffle.partitions"), NL_STR("many")), NILAS_ILLEGAL_ARGUMENT, "should be int");
     assert_fails(nl_session_set(session, NL_STR("spark.sql.session.timeZone"), NL_STR("Mars/Olympus")), INVALID_CONF_VALUE__TIME_ZONE, "Mars/Olympus");
-    assert_fails(nl_session_set(session, NL_STR("spark.sql.timestampType"), NL_STR("TIMESTAMP_NTZ")), NILAS_UNSUPPORTED, "has only TIMESTAMP_LTZ, not TIMESTAMP_NTZ");
+    assert_fails(nl_session_set(session, NL_STR("spark.sql.legacy.timeParserPolicy"), NL_STR("EXCEPTION")), NILAS_UNSUPPORTED, "has CORRECTED and LEGACY, not EXCEPTION");
+    assert_ok(nl_session_set(session, NL_STR("spark.sql.timestampType"), NL_STR("TIMESTAMP_NTZ")));
     assert_ok(nl_session_set(session, NL_STR("spark.sql.timestampType"), NL_STR("timestamp_ltz")));
     assert_fails(nl_session_set(session, NL_STR("spark.sql.warehouse.dir"), NL_STR("/x")), CANNOT_MODIFY_CONFIG, "spark.sql.warehouse.dir");
     nl_session_free(session);

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "catalog/catalog.h"
 #include "column/value.h"
+#include "sql/parser.h"
 
 typedef struct nl_session nl_session;
 struct nl_ast_query; /* sql/ast.h */
@@ -35,6 +36,9 @@ NL_MUST_USE nl_status nl_session_unset(nl_session *session, nl_str key);
 nl_str nl_session_get(const nl_session *session, nl_str key);
 bool nl_session_get_bool(const nl_session *session, const char *key);
 int64_t nl_session_get_int(const nl_session *session, const char *key);
+/* What the confs say to the parser, and of what timestamps without a zone in their type's name are. */
+nl_sql_options nl_session_sql_options(const nl_session *session);
+bool nl_session_prefers_timestamp_ntz(const nl_session *session);
 /* Explicitly set ones, sorted by key; in the arena. */
 void nl_session_list(const nl_session *session, nl_arena *arena, const nl_property **confs, uint32_t *conf_count);
 typedef struct nl_conf_row {

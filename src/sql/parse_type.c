@@ -103,6 +103,7 @@ static nl_status parse_simple(nl_parser *p, nl_ast_type *type)
     NL_TRY(nl_parse_identifier(p, &name));
     type->name = name.text;
     type->is_quoted = name.is_quoted;
+    if (p->options.is_timestamp_ntz && nl_str_is_nocase(name.text, "timestamp")) type->name = NL_STR("timestamp_ntz");
     if (is_string && nl_parser_is(p, NL_T_COLLATE) && nl_parser_is_identifier_at(p, p->at + 1)) {
         p->at++;
         NL_TRY(nl_parse_name(p, &type->collation));

@@ -16,6 +16,7 @@ typedef struct nl_sql_options {
     bool is_legacy_setops;            /* spark.sql.legacy.setopsPrecedence.enabled        */
     bool is_exponent_decimal;         /* spark.sql.legacy.exponentLiteralAsDecimal.enabled */
     bool is_scripting;                /* spark.sql.scripting.enabled                      */
+    bool is_timestamp_ntz;            /* spark.sql.timestampType is TIMESTAMP_NTZ: what the word TIMESTAMP means as a type */
     bool is_unplaced;                 /* nodes get no ranges: a piece for a tree that means another text */
 } nl_sql_options;
 

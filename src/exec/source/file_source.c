@@ -250,7 +250,7 @@ static nl_status parse_modified(nl_text_option_list list, const char *key, const
 
 static nl_status parse_options(nl_file_source *self, const nl_property *options, uint32_t count, const nl_eval_confs *confs)
 {
-    const nl_text_session session = {.zone = confs->zone};
+    const nl_text_session session = {.zone = confs->zone, .prefers_ntz = confs->is_timestamp_ntz};
     nl_text_option *items = NL_NEW_ARRAY(self->arena, nl_text_option, count + 1);
     for (uint32_t i = 0; i < count; i++)
         items[i] = (nl_text_option){nl_arena_str(self->arena, options[i].key), nl_arena_str(self->arena, options[i].value)};

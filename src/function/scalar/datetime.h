@@ -22,6 +22,8 @@ typedef struct nl_pattern_cache {
     uint32_t compiled_count;
 } nl_pattern_cache;
 /* Compiles constant argument i into the plan's arena; NULL when it is none, is null or is bad (rows raise that then). */
+/* TIMESTAMP as a result becomes TIMESTAMP_NTZ when the session says so, but for functions called by a name that ends with _ltz. */
+void nl_bind_session_timestamp(const nl_bind *bind, nl_bound_function *bound);
 const nl_datetime_pattern *nl_bind_pattern(const nl_bind *bind, uint32_t i, nl_datetime_use use);
 void nl_pattern_cache_fini(nl_pattern_cache *cache);
 NL_MUST_USE nl_status nl_pattern_cache_get(nl_pattern_cache *cache, nl_str text, const nl_datetime_pattern **pattern);

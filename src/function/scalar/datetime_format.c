@@ -63,10 +63,15 @@ static nl_status format_row(const format_state *state, const nl_timezone *zone, 
     return nl_datetime_format_timestamp(pattern, micros, zone, text);
 }
 
+static nl_datetime_use use_of(const nl_eval_confs *confs, nl_datetime_use use)
+{
+    return confs->is_legacy_time_parser ? NL_DATETIME_LEGACY : use;
+}
+
 static nl_status format_kernel(NL_KERNEL_PARAMETERS)
 {
     const format_state *state = function->state;
-    nl_pattern_cache cache = {.constant = state->pattern, .use = NL_DATETIME_FORMAT};
+    nl_pattern_cache cache = {.constant = state->pattern, .use = use_of(eval->confs, NL_DATETIME_FORMAT)};
     nl_output output;
     nl_reader times;
     nl_reader patterns = {0};
@@ -98,9 +103,9 @@ static nl_status bind_format(nl_bind *bind, nl_bound_function *bound)
     bool is_seconds = strcmp(bind->row->name, "from_unixtime") == 0;
     state->unit = is_seconds ? NL_MICROS_PER_SECOND : 1;
     if (bind->argument_count == 1)
-        NL_TRY(nl_datetime_compile(NL_STR(DEFAULT_PATTERN), NL_DATETIME_FORMAT, bind->arena, &state->pattern));
+        NL_TRY(nl_datetime_compile(NL_STR(DEFAULT_PATTERN), use_of(bind->confs, NL_DATETIME_FORMAT), bind->arena, &state->pattern));
     else
-        state->pattern = nl_bind_pattern(bind, 1, NL_DATETIME_FORMAT);
+        state->pattern = nl_bind_pattern(bind, 1, use_of(bind->confs, NL_DATETIME_FORMAT));
     bound->state = state;
     return NULL;
 }
@@ -183,11 +188,18 @@ static nl_status parse_rows(parsing *p, const nl_reader *in, const nl_reader *pa
     return NULL;
 }
 
+/* Times without a zone never were SimpleDateFormat's. */
+static nl_datetime_use parse_use(const nl_eval_confs *confs, const nl_type *to)
+{
+    return to->id == NL_TYPE_TIMESTAMP_NTZ ? NL_DATETIME_PARSE_TIMESTAMP : use_of(confs, NL_DATETIME_PARSE_TIMESTAMP);
+}
+
 static nl_status parse_kernel(NL_KERNEL_PARAMETERS)
 {
     const parse_state *state = function->state;
+    const nl_datetime_use use = parse_use(eval->confs, function->result_type);
     parsing p = {.state = state, .zone = eval->confs->zone, .from = args[0].type, .to = function->result_type,
-                 .cache = {.constant = state->pattern, .use = NL_DATETIME_PARSE_TIMESTAMP}};
+                 .cache = {.constant = state->pattern, .use = use}};
     nl_reader in;
     nl_reader patterns = {0};
     NL_TRY(nl_output_init(&p.output, function->result_type, length, eval->memory, out));
@@ -227,10 +239,17 @@ static nl_status check_time(nl_bind *bind)
     }
 }
 
+void nl_bind_session_timestamp(const nl_bind *bind, nl_bound_function *bound)
+{
+    const bool is_named = nl_str_ends(bind->name, NL_STR("_ltz")) || nl_str_ends(bind->name, NL_STR("_LTZ"));
+    if (bind->confs->is_timestamp_ntz && bound->result_type->id == NL_TYPE_TIMESTAMP && !is_named) bound->result_type = nl_type_of(NL_TYPE_TIMESTAMP_NTZ);
+}
+
 static nl_status bind_parse(nl_bind *bind, nl_bound_function *bound)
 {
     bool is_try = nl_str_starts(nl_str_from(bind->row->name), NL_STR("try_"));
     bool is_seconds = bound->result_type->id == NL_TYPE_BIGINT;
+    nl_bind_session_timestamp(bind, bound);
     if (bind->argument_count == 0) {
         bound->kernel = seconds_now_kernel;
         bound->is_nullable = false;
@@ -248,9 +267,9 @@ static nl_status bind_parse(nl_bind *bind, nl_bound_function *bound)
     parse_state *state = NL_NEW(bind->arena, parse_state);
     state->is_lenient = is_try || !bind->confs->is_ansi;
     if (bind->argument_count == 1)
-        NL_TRY(nl_datetime_compile(NL_STR(DEFAULT_PATTERN), NL_DATETIME_PARSE_TIMESTAMP, bind->arena, &state->pattern));
+        NL_TRY(nl_datetime_compile(NL_STR(DEFAULT_PATTERN), parse_use(bind->confs, bound->result_type), bind->arena, &state->pattern));
     else
-        state->pattern = nl_bind_pattern(bind, 1, NL_DATETIME_PARSE_TIMESTAMP);
+        state->pattern = nl_bind_pattern(bind, 1, parse_use(bind->confs, bound->result_type));
     bound->state = state;
     bound->can_fail = !state->is_lenient || state->pattern == NULL;
     bound->is_nullable |= state->is_lenient;

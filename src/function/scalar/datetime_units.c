@@ -99,6 +99,7 @@ static nl_status bind_make(nl_bind *bind, nl_bound_function *bound)
 {
     make_state *state = NL_NEW(bind->arena, make_state);
     bind->argument_types[5] = nl_type_decimal(16, 6);
+    nl_bind_session_timestamp(bind, bound);
     state->is_ntz = bound->result_type->id == NL_TYPE_TIMESTAMP_NTZ;
     state->is_lenient = !bind->confs->is_ansi || nl_str_starts(nl_str_from(bind->row->name), NL_STR("try_"));
     state->zone = constant_zone(bind, 6);

@@ -166,12 +166,13 @@ static nl_status date_value(nl_scope *scope, nl_str text, nl_value *value)
 static nl_status timestamp_value(nl_scope *scope, nl_ast_literal_kind kind, nl_str text, nl_value *value)
 {
     int64_t micros = 0;
-    const bool is_ntz = kind == NL_AST_LITERAL_TIMESTAMP_NTZ;
+    const bool is_either = kind == NL_AST_LITERAL_TIMESTAMP && nl_scope_confs(scope)->is_timestamp_ntz; /* a zone in the text makes it an instant */
+    const bool is_ntz = kind == NL_AST_LITERAL_TIMESTAMP_NTZ || (is_either && (nl_cast_timestamp_ntz(text, false, &micros) || !nl_cast_timestamp_ntz(text, true, &micros)));
     bool is_valid = special_instant(scope, text, is_ntz, &micros);
     if (!is_valid && is_ntz) is_valid = nl_cast_timestamp_ntz(text, false, &micros);
     if (!is_valid && !is_ntz) is_valid = nl_cast_timestamp(text, nl_scope_confs(scope)->zone, &micros);
     if (!is_valid)
-        return invalid_typed(scope, is_ntz ? "\"TIMESTAMP_NTZ\"" : kind == NL_AST_LITERAL_TIMESTAMP ? "\"TIMESTAMP\"" : "\"TIMESTAMP_LTZ\"", text);
+        return invalid_typed(scope, kind == NL_AST_LITERAL_TIMESTAMP ? "\"TIMESTAMP\"" : is_ntz ? "\"TIMESTAMP_NTZ\"" : "\"TIMESTAMP_LTZ\"", text);
     *value = nl_value_int(nl_type_of(is_ntz ? NL_TYPE_TIMESTAMP_NTZ : NL_TYPE_TIMESTAMP), micros);
     return NULL;
 }

@@ -46,6 +46,8 @@ static void promote(nl_bind *bind, uint32_t i, const nl_type *other)
             bind->argument_types[i] = nl_type_bigint();
         else if (nl_type_is_numeric(other) || other->id == NL_TYPE_NULL)
             bind->argument_types[i] = nl_type_double();
+        else if (!nl_type_is_nested(other)) /* what it is then is refused */
+            bind->argument_types[i] = other;
     }
 }
 
@@ -177,7 +179,11 @@ static nl_status bind_arithmetic(nl_bind *bind, nl_bound_function *bound)
     if (is_time_type(given[0]) || is_time_type(given[1])) {
         bool is_handled = false;
         NL_TRY(nl_bind_time_arithmetic(bind, bound, arith, &is_handled));
-        return is_handled ? NULL : nl_bind_diff_types(bind);
+        if (is_handled) return NULL;
+        const bool is_one_type = (given[0]->id == NL_TYPE_STRING) != (given[1]->id == NL_TYPE_STRING) && bind->confs->is_ansi;
+        if (!is_one_type) return nl_bind_diff_types(bind);
+        bind->argument_types[0] = bind->argument_types[1] = given[given[0]->id == NL_TYPE_STRING];
+        return wrong_type(bind, arith);
     }
     promote(bind, 0, given[1]);
     promote(bind, 1, given[0]);

@@ -194,6 +194,11 @@ NL_MUST_USE nl_status nl_resolve_row(nl_scope *scope, const nl_ast_exprs *row, c
 NL_MUST_USE nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan);
 NL_MUST_USE nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result);
+/* + and - with dates, timestamps and intervals (date_arithmetic.c); *result NULL: they are as those of any other types. */
+NL_MUST_USE nl_status nl_resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right, const nl_expr **result);
+bool nl_is_date_time(const nl_type *type);
+bool nl_is_interval(const nl_type *type);
+bool nl_is_small_integer(const nl_type *type); /* INT and narrower */
 NL_MUST_USE nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *type, nl_cast_mode mode, const nl_expr **result);
 /* Conditional forms. exprs have different types still; *is_special false: not one of these names. */

@@ -50,7 +50,6 @@ nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
                     NL_P_STR("searchPath", nl_arena_f(arena, "[`system`.`builtin`, `system`.`session`, " NL_STR_FMT "]", NL_STR_ARG(current))));
 }
 
-/* A literal, perhaps behind implicit casts. */
 static bool is_literal(const nl_expr *expr)
 {
     return expr->kind == NL_EXPR_LITERAL;

@@ -45,6 +45,11 @@ nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *typ
     if (input->type->id != NL_TYPE_NULL && !nl_can_cast(input->type, type, is_ansi))
         return raise_cast(scope, shown, input->type, type, mode);
     const nl_expr *cast = nl_expr_cast(arena, input, type, mode);
+    if (cast == input && input->kind == NL_EXPR_LITERAL && nl_type_is_integral(type)) { /* no literal any more: beside decimals it has all digits of its type */
+        nl_expr *same = nl_expr_new(arena, NL_EXPR_CAST, type, &input, 1);
+        same->cast_mode = mode;
+        cast = same;
+    }
     *result = nl_expr_with_pretty(arena, cast, pretty);
     return NULL;
 }

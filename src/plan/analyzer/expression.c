@@ -150,76 +150,6 @@ static const char *operator_name(nl_ast_binary_op op)
     return "";
 }
 
-static bool is_date_time(const nl_type *type)
-{
-    return type->id == NL_TYPE_DATE || type->id == NL_TYPE_TIMESTAMP || type->id == NL_TYPE_TIMESTAMP_NTZ;
-}
-
-static bool is_interval(const nl_type *type)
-{
-    return type->id == NL_TYPE_INTERVAL || type->id == NL_TYPE_INTERVAL_YM || type->id == NL_TYPE_INTERVAL_DT;
-}
-
-static bool is_small_integer(const nl_type *type)
-{
-    return type->id == NL_TYPE_INT || type->id == NL_TYPE_SMALLINT || type->id == NL_TYPE_TINYINT;
-}
-
-/* With the string first, Spark blames the date behind it. */
-static nl_status raise_date_add(nl_scope *scope, const nl_expr *date, const nl_expr *days)
-{
-    nl_arena *arena = nl_scope_arena(scope);
-    const nl_expr *shown = named(arena, date, pretty2(arena, NL_STR("date_add(\1, \1)"), date, days));
-    return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
-                    NL_P("paramIndex", "second"), NL_P("requiredType", "(\"INT\" or \"SMALLINT\" or \"TINYINT\")"),
-                    NL_P_STR("inputSql", nl_quote_expr(arena, days)), NL_P_STR("inputType", nl_quote_type(arena, days->type)));
-}
-
-/* A string beside a date or a timestamp: subtracted, it is one too; added, it is no number of days. */
-static nl_status resolve_date_and_string(nl_scope *scope, bool is_add, const nl_expr *left, const nl_expr *right, const nl_expr **result)
-{
-    nl_arena *arena = nl_scope_arena(scope);
-    const bool is_left_text = left->type->id == NL_TYPE_STRING;
-    const nl_expr *date = is_left_text ? right : left;
-    const nl_expr *text = is_left_text ? left : right;
-    if (text->type->id != NL_TYPE_STRING || !is_date_time(date->type)) return NULL;
-    if (is_add) return date->type->id == NL_TYPE_DATE ? raise_date_add(scope, left, right) : NULL;
-    const nl_expr *cast = nl_expr_cast(arena, text, date->type, nl_scope_cast_mode(scope));
-    NL_TRY(operator_call(scope, "-", is_left_text ? cast : left, is_left_text ? right : cast, result));
-    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 - \1)"), left, right));
-    return NULL;
-}
-
-/* Spark turns date and time arithmetic into functions of other names; the printed names follow. */
-static nl_status resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right,
-                                         const nl_expr **result)
-{
-    nl_arena *arena = nl_scope_arena(scope);
-    *result = NULL;
-    const bool is_add = op == NL_AST_BINARY_ADD;
-    if (!is_add && op != NL_AST_BINARY_SUBTRACT) return NULL;
-    NL_TRY(resolve_date_and_string(scope, is_add, left, right, result));
-    if (*result) return NULL;
-    if (is_add && (is_date_time(right->type)) && (is_interval(left->type) || is_small_integer(left->type))) {
-        const nl_expr *swap = left;
-        left = right;
-        right = swap;
-    }
-    if (!is_date_time(left->type)) return NULL;
-    if (left->type->id == NL_TYPE_DATE && is_small_integer(right->type))
-        return operator_call(scope, is_add ? "date_add" : "date_sub", left, right, result);
-    if (!is_interval(right->type)) return NULL;
-    NL_TRY(operator_call(scope, is_add ? "+" : "-", left, right, result));
-    nl_str format = is_add ? NL_STR("\1 + \1") : NL_STR("\1 - \1");
-    const bool is_days = left->type->id == NL_TYPE_DATE && right->type->id == NL_TYPE_INTERVAL_DT &&
-                         right->type->end_field == NL_FIELD_DAY;
-    if (is_days)
-        format = is_add ? NL_STR("date_add(\1, extractansiintervaldays(\1))")
-                        : NL_STR("date_add(\1, (- extractansiintervaldays(\1)))");
-    *result = named(arena, *result, pretty2(arena, format, left, right));
-    return NULL;
-}
-
 static bool is_comparison(nl_ast_binary_op op)
 {
     return op == NL_AST_BINARY_EQ || op == NL_AST_BINARY_NEQ || op == NL_AST_BINARY_NULL_SAFE_EQ || op == NL_AST_BINARY_LT ||
@@ -282,20 +212,20 @@ static bool is_trino(nl_scope *scope)
 
 static bool is_integer(const nl_type *type)
 {
-    return is_small_integer(type) || type->id == NL_TYPE_BIGINT;
+    return nl_is_small_integer(type) || type->id == NL_TYPE_BIGINT;
 }
 
 /* Operands that Spark would bring together and Trino does not: texts beside other values, times beside numbers. */
 static bool is_mixed_in_trino(const nl_type *a, const nl_type *b)
 {
     if (a->id == NL_TYPE_NULL || b->id == NL_TYPE_NULL) return false;
-    return (a->id == NL_TYPE_STRING) != (b->id == NL_TYPE_STRING) || (is_date_time(a) && nl_type_is_numeric(b)) || (is_date_time(b) && nl_type_is_numeric(a));
+    return (a->id == NL_TYPE_STRING) != (b->id == NL_TYPE_STRING) || (nl_is_date_time(a) && nl_type_is_numeric(b)) || (nl_is_date_time(b) && nl_type_is_numeric(a));
 }
 
 /* A timestamp and an interval, which has milliseconds: as many digits behind the second as the finer of the two. */
 static nl_status set_time_digits(nl_scope *scope, const nl_type *left, const nl_type *right, const nl_expr **result)
 {
-    const nl_type *time = is_date_time(left) ? left : right;
+    const nl_type *time = nl_is_date_time(left) ? left : right;
     const bool is_months = left->id == NL_TYPE_INTERVAL_YM || right->id == NL_TYPE_INTERVAL_YM;
     if ((*result)->type->id != time->id || time->id == NL_TYPE_DATE || time->precision == 0) return NULL;
     const nl_value digits = nl_value_int(nl_type_bigint(), is_months ? time->precision - 1 : NL_MAX(3, time->precision - 1));
@@ -327,7 +257,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     if (is_trino(scope) && is_mixed_in_trino(left->type, right->type))
         return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"%s\"", operator_name(op))), NL_P_STR("left", nl_quote_type(arena, left->type)),
                         NL_P_STR("right", nl_quote_type(arena, right->type)));
-    NL_TRY(resolve_date_arithmetic(scope, op, left, right, &dates));
+    NL_TRY(nl_resolve_date_arithmetic(scope, op, left, right, &dates));
     if (dates) {
         if (is_trino(scope)) NL_TRY(set_time_digits(scope, left->type, right->type, &dates));
         *result = dates;
@@ -337,7 +267,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     const char *name = operator_name(op);
     if (is_comparison(op)) NL_TRY(check_nested_operands(scope, name, left, right));
     NL_TRY(operator_call(scope, name, left, right, result));
-    if (op == NL_AST_BINARY_MULTIPLY && is_interval(right->type)) { /* the interval prints first */
+    if (op == NL_AST_BINARY_MULTIPLY && nl_is_interval(right->type)) { /* the interval prints first */
         const nl_expr *swap = left;
         left = right;
         right = swap;

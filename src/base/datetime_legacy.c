@@ -3,7 +3,6 @@
 #include "base/zone_names.h"
 
 #include <string.h>
-#include <time.h>
 
 /* ---- a pattern's pieces ---------------------------------------------------------------------------------------- */
 
@@ -270,7 +269,7 @@ static bool read_zone(reading *in, char letter)
 static int64_t full_year(int64_t two_digits)
 {
     nl_civil now;
-    nl_civil_from_micros((int64_t)time(NULL) * NL_MICROS_PER_SECOND, &now);
+    nl_civil_from_micros(nl_now_micros(), &now);
     const int32_t start = now.year - 80;
     const int64_t year = start - start % 100 + two_digits;
     return year < start ? year + 100 : year;

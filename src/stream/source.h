@@ -7,7 +7,7 @@
 #pragma once
 
 #include "catalog/catalog.h"
-#include "plan/table.h"
+#include "plan/plan.h"
 #include "session/session.h"
 #include "stream/checkpoint.h"
 

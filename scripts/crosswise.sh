@@ -2,7 +2,7 @@
 # Tables written by nilas are read by Spark, PyIceberg and DuckDB, and the other way round: see tests/crosswise.
 #
 #     scripts/crosswise.sh path/to/nilas           PyIceberg after each kind of statement; the chapter in turn with Spark
-#     scripts/crosswise.sh path/to/nilas --full    the same in full, the matrix of types, and the files in detail
+#     scripts/crosswise.sh path/to/nilas --full    the same in full, the matrix of types, the files in detail, and the procedures
 #
 # Python packages and Spark's jars are kept outside the tree, in $XDG_CACHE_HOME/nilas-tests. NILAS_TEST_PYTHON names a
 # Python that has the packages already, NILAS_SPARK_JARS the Iceberg runtime's jar. Java and Maven are installed by apt
@@ -50,6 +50,7 @@ if [ "$full" = --full ]; then
   quiet "$here/chapter.py" "$nilas" --full || status=1
   quiet "$here/matrix.py" "$nilas" --full || status=1
   quiet "$here/files.py" "$nilas" || status=1
+  quiet "$here/procedures.py" "$nilas" || status=1
   exit $status
 fi
 quiet "$here/chapter.py" "$nilas"

@@ -185,7 +185,7 @@ def changes(score, nilas, spark, warehouse):
     for table in ("changes_nilas", "changes_spark"):
         for options in ("", ", net_changes => true"):
             call = f"CALL lake.system.create_changelog_view(table => 'p.{table}', changelog_view => 'seen'{options});\nSELECT * FROM seen"
-            check(score, f"{table}{options}", sorted(nilas.run(call)), sorted(spark.run(call)))
+            check(score, f"{table}{options}", sorted(line for line in nilas.run(call) if line != "seen"), sorted(spark.run(call)))
 
 
 def main():

@@ -162,6 +162,22 @@ nl_status nl_hive_plain_load(nl_catalog *catalog, const nl_identifier *identifie
     return nl_arena_check(arena);
 }
 
+/* Spark keeps a managed table's place a second time, among the parameters of the serde: Hive moved the first only. */
+static nl_status follow_move(nl_hive_catalog *self, const nl_identifier *identifier, nl_arena *arena)
+{
+    nl_wire_value *entry = NULL;
+    nl_hive_answer answer;
+    NL_TRY(nl_hms_get_table(self->client, identifier->namespace_parts[0], identifier->name, arena, &entry));
+    if (!entry || !nl_str_is_nocase(nl_wire_text(entry, NL_HMS_TABLE_TYPE), "MANAGED_TABLE")) return NULL;
+    const nl_wire_value *storage = nl_wire_field(entry, NL_HMS_TABLE_STORAGE, NL_WIRE_STRUCT);
+    nl_wire_value *parameters = nl_wire_field(nl_wire_field(storage, NL_HMS_STORAGE_SERDE, NL_WIRE_STRUCT), NL_HMS_SERDE_PARAMETERS, NL_WIRE_MAP);
+    const nl_str location = nl_wire_text(storage, NL_HMS_STORAGE_LOCATION), path = nl_wire_get(parameters, NL_STR("path"));
+    if (path.length == 0 || location.length == 0 || nl_str_equal(path, location)) return NULL;
+    nl_wire_put(arena, parameters, NL_STR("path"), location);
+    NL_TRY(nl_hms_alter_table(self->client, identifier->namespace_parts[0], identifier->name, entry, NL_STR(""), arena, &answer));
+    return nl_hive_failure(&answer, &(nl_hive_method){.name = "a change of a table's path"});
+}
+
 static nl_status rename_entry(nl_hive_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
 {
     nl_wire_value *entry = NULL;
@@ -171,7 +187,8 @@ static nl_status rename_entry(nl_hive_catalog *self, const nl_identifier *from, 
     nl_wire_set_text(arena, entry, NL_HMS_TABLE_DATABASE, to->namespace_parts[0]);
     nl_wire_set_text(arena, entry, NL_HMS_TABLE_NAME, to->name);
     NL_TRY(nl_hms_alter_table(self->client, from->namespace_parts[0], from->name, entry, NL_STR(""), arena, &answer));
-    return nl_hive_failure(&answer, &(nl_hive_method){.name = "a rename"});
+    NL_TRY(nl_hive_failure(&answer, &(nl_hive_method){.name = "a rename"}));
+    return follow_move(self, to, arena);
 }
 
 nl_status nl_hive_plain_rename(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)

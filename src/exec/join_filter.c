@@ -29,6 +29,14 @@ static bool has_column(const nl_logical *node, nl_column_id column)
     return false;
 }
 
+/* monotonically_increasing_id and rand give fewer rows other numbers. */
+static bool draws_numbers(const nl_logical *node)
+{
+    for (uint32_t i = 0; node->kind == NL_PLAN_PROJECT && i < node->column_count; i++)
+        if (!nl_expr_is_deterministic(node->project.exprs[i])) return true;
+    return false;
+}
+
 /* Follows a column down as long as dropping its rows early changes nothing above. */
 static bool trace(const nl_logical *node, nl_column_id column, traced *found)
 {
@@ -42,10 +50,12 @@ static bool trace(const nl_logical *node, nl_column_id column, traced *found)
         case NL_PLAN_PROJECT:
         case NL_PLAN_AGGREGATE:
             expr = source_expr(node, column);
-            if (!expr || expr->kind != NL_EXPR_COLUMN) return false;
+            if (!expr || expr->kind != NL_EXPR_COLUMN || draws_numbers(node)) return false;
             column = expr->column;
             break;
         case NL_PLAN_FILTER:
+            if (!nl_expr_is_deterministic(node->filter.condition)) return false;
+            break;
         case NL_PLAN_SORT:
         case NL_PLAN_DISTINCT:
         case NL_PLAN_ALIAS:

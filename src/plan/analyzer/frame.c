@@ -5,6 +5,7 @@
 
 typedef struct framing {
     nl_scope *scope;
+    const nl_ast_window *window;
     nl_arena *arena;
     const nl_expr *call;
     nl_window_spec *spec;
@@ -189,14 +190,47 @@ static nl_status check_range(const framing *f)
                     NL_P_STR("orderSpecType", nl_quote_type(f->arena, key)), NL_P_STR("valueBoundaryType", nl_quote_type(f->arena, type)));
 }
 
-/* Ranking functions have one frame, lag and lead none. */
+/* `1 PRECEDING` in a text is -(1), which Spark does not take for the -1 of lag's own frame; a DataFrame's -1 is one. */
+static bool is_of_text(const nl_ast_frame_bound *bound)
+{
+    return bound->kind == NL_AST_BOUND_PRECEDING && !(bound->offset->kind == NL_AST_EXPR_LITERAL && bound->offset->literal.kind == NL_AST_LITERAL_VALUE);
+}
+
+/* A bound as rows after the current one. false: it is no such number. */
+static nl_status rows_after(const framing *f, nl_bound_kind kind, const nl_expr *offset, int64_t *rows, bool *is_number)
+{
+    const nl_value *value = NULL;
+    *rows = 0;
+    *is_number = kind == NL_BOUND_CURRENT_ROW;
+    if (*is_number || !offset || (kind != NL_BOUND_PRECEDING && kind != NL_BOUND_FOLLOWING)) return NULL;
+    NL_TRY(nl_fold(f->scope, offset, &value));
+    *is_number = value && !value->is_null && nl_type_is_integral(value->type) && value->integer > INT32_MIN && value->integer <= INT32_MAX;
+    if (*is_number) *rows = kind == NL_BOUND_PRECEDING ? -value->integer : value->integer;
+    return NULL;
+}
+
+/* lag(x, -2) may say the frame that it has anyhow: ROWS BETWEEN 2 FOLLOWING AND 2 FOLLOWING. DataFrames of pandas do. */
+static nl_status check_offset_function(const framing *f, bool is_lag)
+{
+    int64_t wanted = 1, start = 0, stop = 0;
+    bool has_wanted = true, has_start = false, has_stop = false;
+    if (f->call->child_count > 1) NL_TRY(rows_after(f, NL_BOUND_FOLLOWING, f->call->children[1], &wanted, &has_wanted));
+    NL_TRY(rows_after(f, f->spec->start_kind, f->spec->start_offset, &start, &has_start));
+    NL_TRY(rows_after(f, f->spec->stop_kind, f->spec->stop_offset, &stop, &has_stop));
+    if (is_lag) wanted = -wanted;
+    const bool is_text = is_of_text(&f->window->start) || (f->window->has_end && is_of_text(&f->window->end));
+    if (f->spec->unit == NL_FRAME_ROWS && !is_text && has_wanted && has_start && has_stop && start == wanted && stop == wanted) return NULL;
+    return NL_RAISE(_LEGACY_ERROR_TEMP_1035, NL_P("prettyName", is_lag ? "lag" : "lead"));
+}
+
+/* Ranking functions have one frame, lag and lead that of their offset. */
 static nl_status check_function(const framing *f)
 {
     const char *name = f->call->call->row->name;
     const nl_window_spec *spec = f->spec;
     const bool is_window = f->call->call->row->kind == NL_FUNCTION_WINDOW;
     if (!is_window || strcmp(name, "nth_value") == 0) return NULL;
-    if (strcmp(name, "lag") == 0 || strcmp(name, "lead") == 0) return NL_RAISE(_LEGACY_ERROR_TEMP_1035, NL_P("prettyName", name));
+    if (strcmp(name, "lag") == 0 || strcmp(name, "lead") == 0) return check_offset_function(f, name[1] == 'a');
     const bool is_range = strcmp(name, "cume_dist") == 0;
     const bool is_own = spec->unit == (is_range ? NL_FRAME_RANGE : NL_FRAME_ROWS) && spec->start_kind == NL_BOUND_UNBOUNDED_PRECEDING &&
                         spec->stop_kind == NL_BOUND_CURRENT_ROW;
@@ -232,7 +266,7 @@ nl_status nl_resolve_frame(nl_scope *scope, const nl_ast_window *window, const n
         default_frame(spec, call);
         return NULL;
     }
-    const framing f = {.scope = scope, .arena = nl_scope_arena(scope), .call = call, .spec = spec};
+    const framing f = {.scope = scope, .window = window, .arena = nl_scope_arena(scope), .call = call, .spec = spec};
     spec->unit = window->is_rows ? NL_FRAME_ROWS : NL_FRAME_RANGE;
     spec->start_kind = bound_kind(window->start.kind);
     spec->stop_kind = window->has_end ? bound_kind(window->end.kind) : NL_BOUND_CURRENT_ROW;

@@ -45,17 +45,19 @@ static void split_by_set(pusher *p, const nl_list *conjuncts, const nl_id_set *s
         nl_list_add(p->arena, reads_only(conjuncts->items[i], set) ? inside : outside, conjuncts->items[i]);
 }
 
+/* Nothing passes numbers drawn row by row (monotonically_increasing_id, rand): fewer rows below would be other numbers. */
 static nl_status push_project(pusher *p, const nl_logical *plan, const nl_list *conjuncts, const nl_logical **result)
 {
     nl_id_set movable = {.arena = p->arena};
-    for (uint32_t i = 0; i < plan->column_count; i++)
-        if (nl_expr_is_deterministic(plan->project.exprs[i])) nl_id_set_add(&movable, plan->columns[i].id);
+    bool is_free = true;
+    for (uint32_t i = 0; i < plan->column_count && is_free; i++) is_free = nl_expr_is_deterministic(plan->project.exprs[i]);
+    for (uint32_t i = 0; i < plan->column_count && is_free; i++) nl_id_set_add(&movable, plan->columns[i].id);
     const nl_substitution substitution = {plan->columns, plan->project.exprs, plan->column_count};
     nl_list inside = {0};
     nl_list outside = {0};
     for (uint32_t i = 0; i < conjuncts->count; i++) {
         const nl_expr *expr = conjuncts->items[i];
-        if (!reads_only(expr, &movable)) {
+        if (!is_free || !reads_only(expr, &movable)) {
             nl_list_add(p->arena, &outside, NL_UNCONST(expr));
             continue;
         }

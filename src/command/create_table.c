@@ -200,13 +200,13 @@ static nl_status create_empty(creation *self)
     return NULL;
 }
 
-/* The query's columns become the table's: all nullable unless spark.sql.catalog.X.use-nullable-query-schema is false. */
+/* The query's columns become the table's, with their comments: all nullable unless spark.sql.catalog.X.use-nullable-query-schema is false. */
 static const nl_type *query_type(creation *self, const nl_logical *query)
 {
     nl_field *fields = NL_NEW_ARRAY(self->command->arena, nl_field, query->column_count);
     for (uint32_t i = 0; i < query->column_count; i++) {
         const nl_type *type = query->columns[i].type;
-        fields[i] = (nl_field){.name = query->columns[i].name, .type = nl_all_nullable(self->command->arena, type), .is_nullable = true};
+        fields[i] = (nl_field){.name = query->columns[i].name, .type = nl_all_nullable(self->command->arena, type), .is_nullable = true, .comment = query->columns[i].comment};
     }
     return nl_type_struct(self->command->arena, fields, query->column_count);
 }

@@ -99,7 +99,7 @@ static nl_status check_query(nl_command *command, const nl_ast_create_view *crea
         columns[i] = (nl_field){.name = create->columns[i].name.text,
                                 .type = plan->columns[i].type,
                                 .is_nullable = plan->columns[i].is_nullable,
-                                .comment = create->columns[i].comment};
+                                .comment = create->columns[i].comment.length ? create->columns[i].comment : plan->columns[i].comment};
     view->columns = columns;
     view->column_count = plan->column_count;
     return nl_view_check_columns(command, plan, columns, plan->column_count);

@@ -96,6 +96,14 @@ static nl_str project_python(nl_arena *arena, const char *start)
     return (nl_str){0};
 }
 
+/* A program in an environment's bin (dbt, pytest) runs by that environment's Python, as its first line says. */
+static nl_str script_python(nl_arena *arena, nl_str folder)
+{
+    const nl_str python = nl_arena_f(arena, NL_STR_FMT "/python", NL_STR_ARG(folder));
+    const nl_str mark = nl_arena_f(arena, NL_STR_FMT "/../pyvenv.cfg", NL_STR_ARG(folder));
+    return access(mark.data, R_OK) == 0 && is_program(python) ? python : (nl_str){0};
+}
+
 /* One that the user named must be there; nothing else takes its place. */
 static nl_status named_python(nl_arena *arena, const char *where, nl_str name, nl_str *interpreter)
 {
@@ -116,7 +124,8 @@ nl_status nl_python_find(nl_arena *arena, const nl_list *confs, nl_str program, 
         if (getenv(variables[i]) && *getenv(variables[i])) return named_python(arena, variables[i], nl_str_from(getenv(variables[i])), interpreter);
     const size_t slash = nl_str_find_last_char(program, '/');
     const nl_str folder = slash == NL_NOT_FOUND ? NL_STR(".") : nl_arena_str(arena, nl_str_slice(program, 0, slash + 1));
-    *interpreter = nl_python_of_environment(arena);
+    *interpreter = script_python(arena, folder);
+    if (!interpreter->length) *interpreter = nl_python_of_environment(arena);
     if (!interpreter->length) *interpreter = project_python(arena, folder.data);
     if (!interpreter->length) *interpreter = project_python(arena, ".");
     if (!interpreter->length) *interpreter = nl_python_on_path(arena, NL_STR("python3"));

@@ -17,8 +17,8 @@ static void print_options(nl_spark_program program)
     printf("Options:\n");
     nl_spark_flags_print_help(program);
     printf("\nThe Python is, in this order: the one that spark.pyspark.driver.python, spark.pyspark.python, $PYSPARK_DRIVER_PYTHON or\n"
-           "$PYSPARK_PYTHON names; that of an activated environment; .venv in the folder of the program or of the terminal or\n"
-           "above it; poetry's; python3 on $PATH. It must have pyspark with its Connect client: pip install 'pyspark[connect]'.\n");
+           "$PYSPARK_PYTHON names; that of the environment in whose bin the program lies; that of an activated environment; .venv\n"
+           "in the folder of the program or of the terminal or above it; poetry's; python3 on $PATH. It must have pyspark with its Connect client: pip install 'pyspark[connect]'.\n");
 }
 
 void nl_submit_print_help(void)

@@ -155,13 +155,17 @@ def test_mistakes_are_named():
 
 def test_the_python_of_the_project_is_found():
     """`.venv` above the program, as uv and poetry make it; an activated one goes before."""
-    for name in ("project/.venv", "active"):
+    for name in ("project/.venv", "active", "tools"):
         write(name + "/bin/python", "#!/bin/sh\necho %s\nexec %s \"$@\"\n" % (name, sys.executable))
         os.chmod(os.path.join(folder, name, "bin/python"), 0o755)
     program = write("project/jobs/p.py", "print('ran')\n")
     plain = {key: value for key, value in ENVIRONMENT.items() if key != "PYSPARK_PYTHON"}
     equal(succeeded(nilas("submit", program, environment=plain)), "project/.venv\nran\n")
-    equal(succeeded(nilas("submit", program, environment=dict(plain, VIRTUAL_ENV=os.path.join(folder, "active")))), "active\nran\n")
+    active = dict(plain, VIRTUAL_ENV=os.path.join(folder, "active"))
+    equal(succeeded(nilas("submit", program, environment=active)), "active\nran\n")
+    write("tools/pyvenv.cfg", "")
+    tool = write("tools/bin/tool", "print('ran')\n")  # as dbt lies beside its own Python
+    equal(succeeded(nilas("submit", tool, environment=active)), "tools\nran\n")
 
 
 def start_waiting_program():

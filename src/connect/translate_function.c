@@ -93,6 +93,39 @@ static nl_status make_form(nl_translator *t, int what, nl_ast_expr **args, uint3
     return NULL;
 }
 
+static nl_ast_expr *sql_call(nl_translator *t, const char *name, nl_ast_expr **args, uint32_t count)
+{
+    nl_ast_expr *call = nl_new_expr(t->arena, NL_AST_EXPR_CALL);
+    nl_ast_ident *part = NL_NEW(t->arena, nl_ast_ident);
+    nl_ast_argument *arguments = NL_NEW_ARRAY(t->arena, nl_ast_argument, count + 1);
+    for (uint32_t i = 0; i < count; i++) arguments[i].value = args[i];
+    *part = nl_ident_of(nl_str_from(name));
+    call->call.name = (nl_ast_name){.parts = part, .count = 1};
+    call->call.args = (nl_ast_arguments){arguments, count};
+    return call;
+}
+
+/* What only pandas-on-Spark asks for, by names that SQL has not. Rows are numbered in one process, so an id is a place too. */
+static nl_status make_row_id(nl_translator *t, int what, nl_ast_expr **args, uint32_t count, nl_ast_expr **expr)
+{
+    (void)what, (void)args, (void)count;
+    *expr = sql_call(t, "monotonically_increasing_id", NULL, 0);
+    return NULL;
+}
+
+/* pandas_stddev(x, ddof): what is subtracted from the count is 0 or 1 for everybody. */
+static nl_status make_with_freedom(nl_translator *t, int what, nl_ast_expr **args, uint32_t count, nl_ast_expr **expr)
+{
+    static const char *const names[][2] = {{"stddev_pop", "stddev_samp"}, {"var_pop", "var_samp"}, {"covar_pop", "covar_samp"}};
+    const nl_ast_expr *freedom = args[count - 1];
+    const bool is_number = freedom->kind == NL_AST_EXPR_LITERAL && freedom->literal.kind == NL_AST_LITERAL_VALUE;
+    const nl_value *value = is_number ? freedom->literal.value : NULL;
+    if (!value || value->is_null || !nl_type_is_integral(value->type) || value->integer < 0 || value->integer > 1)
+        return nl_connect_unsupported("ddof other than 0 and 1");
+    *expr = sql_call(t, names[what][value->integer], args, count - 1);
+    return NULL;
+}
+
 enum { ANY = UINT16_MAX };
 
 static const struct special {
@@ -140,6 +173,11 @@ static const struct special {
     {"timestampadd", 3, 3, make_form, NL_AST_CALL_TIMESTAMPADD},
     {"timestampdiff", 3, 3, make_form, NL_AST_CALL_TIMESTAMPDIFF},
     {"unwrap_udt", 1, 1, make_argument, 0},
+    {"distributed_id", 0, 0, make_row_id, 0},
+    {"distributed_sequence_id", 0, 0, make_row_id, 0},
+    {"pandas_stddev", 2, 2, make_with_freedom, 0},
+    {"pandas_var", 2, 2, make_with_freedom, 1},
+    {"pandas_covar", 3, 3, make_with_freedom, 2},
 };
 
 nl_status nl_translate_function(nl_translator *t, nl_str name, nl_ast_expr **args, uint32_t count, bool is_distinct, nl_ast_expr **expr)

@@ -46,6 +46,15 @@ connect-doctests: build  ## PySpark's own docstrings against nilas connect: how 
 connect: build  ## nilas connect by PySpark and on the wire
 	@scripts/connect_test.sh build/debug/nilas
 
+connect-clients: build ## sessions and DataFrames by pyspark-client 4.0 to 4.2 (fetches each)
+	@scripts/connect_clients.sh build/debug/nilas $(V)
+
+pandas: build   ## pandas-on-Spark through nilas connect, as on real Spark
+	@scripts/pandas_on_spark.sh build/debug/nilas
+
+dbt: build      ## a project of dbt-spark by nilas submit, as on real Spark (fetches dbt; two minutes)
+	@scripts/dbt.sh build/debug/nilas
+
 connect-plans: build ## plans of PySpark with bytes changed, against nilas connect (make connect-plans SEED=1 SECONDS=60)
 	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/mutated_plans.py $(CURDIR)/build/debug/nilas $(or $(SEED),1) $(or $(SECONDS),60)
 

@@ -1,0 +1,2 @@
+{{ config(materialized='table') }}
+select customer_id, name from {{ ref('raw_customers') }}

@@ -1,0 +1,22 @@
+{{ config(materialized='table') }}
+select
+    {{ dbt.dateadd('day', 3, "cast('2026-10-01' as timestamp)") }} as added,
+    {{ dbt.datediff("cast('2026-10-01' as timestamp)", "cast('2026-12-24' as timestamp)", 'day') }} as days,
+    {{ dbt.datediff("cast('2026-10-01 10:00:00' as timestamp)", "cast('2026-10-01 12:30:00' as timestamp)", 'minute') }} as minutes,
+    {{ dbt.datediff("cast('2026-10-01' as timestamp)", "cast('2027-02-01' as timestamp)", 'month') }} as months,
+    {{ dbt.date_trunc('month', "cast('2026-10-17' as timestamp)") }} as month,
+    {{ dbt.last_day("cast('2026-02-17' as timestamp)", 'month') }} as last,
+    {{ dbt.split_part("'a-b-c'", "'-'", 2) }} as part,
+    {{ dbt.safe_cast("'x'", api.Column.translate_type('string')) }} as safe,
+    {{ dbt.concat(["'a'", "'b'"]) }} as joined,
+    {{ dbt.hash("'a'") }} as hashed,
+    {{ dbt.position("'b'", "'abc'") }} as place,
+    {{ dbt.replace("'abc'", "'b'", "'x'") }} as replaced,
+    {{ dbt.right("'abc'", 2) }} as tail,
+    {{ dbt.length("'abc'") }} as size,
+    {{ dbt.escape_single_quotes("it's") | length }} as escaped,
+    (select {{ dbt.any_value('x') }} from values (1) as t(x)) as any,
+    (select {{ dbt.bool_or('x > 1') }} from values (1), (2) as t(x)) as either,
+    (select {{ dbt.listagg('x', "','") }} from values ('p'), ('q') as t(x)) as list,
+    {{ dbt.array_append(dbt.array_construct([1, 2]), 3) }} as appended,
+    {{ dbt.array_concat(dbt.array_construct([1]), dbt.array_construct([2, 3])) }} as both

@@ -12,6 +12,8 @@ Comments before a statement say more about it:
 
     -- let NAME                 the first cell of the query takes the place of ${NAME} in what follows
     -- any COLUMN ...           these columns may hold anything: sizes, ids
+
+${FOLDER} is a folder of the file's own, for plain files.
 """
 import argparse
 import pathlib
@@ -82,7 +84,13 @@ def first_line(error):
 
 def record(spark, path):
     out = [f"# Recorded from Spark 4.0.1 with Iceberg 1.10.0 by tests/record_sql.py; source: {path.name}\n"]
-    variables, masked, name = {}, (), None
+    with tempfile.TemporaryDirectory() as folder:
+        record_in(spark, path, out, {"FOLDER": folder})
+    path.with_suffix(".test").write_text("\n".join(out), encoding="utf-8")
+
+
+def record_in(spark, path, out, variables):
+    masked, name = (), None
     for sql, is_comment in statements(path.read_text(encoding="utf-8")):
         if is_comment:
             words = sql.lstrip("- ").split()
@@ -108,7 +116,6 @@ def record(spark, path):
             condition = isinstance(error, PySparkException) and error.getCondition() or f"- {first_line(error)}"
             out.append(f"error {condition}\n{sql}\n")
         masked, name = (), None
-    path.with_suffix(".test").write_text("\n".join(out), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
  *                             ----
  *                             the box of show(truncate=False), as real Spark printed it
  *
- * `let` keeps the first cell of a query for ${NAME} in later ones. A cell `*` of a box may be anything. The condition `-`
+ * `let` keeps the first cell of a query for ${NAME} in later ones; ${FOLDER} is a place for plain files. A cell `*` of a box may be anything. The condition `-`
  * stands for an error to which Spark gives no condition: then the words after it must be in the message.
  * Records are divided by empty lines; a line of `#` is a comment. Every file has a session and a warehouse of its own.
  */
@@ -369,6 +369,9 @@ static void run_file(runner *self, const char *path)
     nl_str rest = {text, length};
     self->arena = nl_arena_new(NULL);
     self->variables = (nl_list){0};
+    nl_property *folder = NL_NEW(self->arena, nl_property);
+    *folder = (nl_property){NL_STR("FOLDER"), nl_arena_f(self->arena, "%s/files", self->folder)};
+    nl_list_add(self->arena, &self->variables, folder);
     for (nl_str record = take_record(&rest); record.length; record = take_record(&rest))
         run_record(self, record);
     close_session(self);

@@ -31,6 +31,8 @@ typedef struct nl_orphan_options {
     uint32_t equal_scheme_count;
     const nl_property *equal_authorities;
     uint32_t equal_authority_count;
+    const nl_file_info *listed;       /* the files that there are, instead of asking the location; NULL: it is asked */
+    uint32_t listed_count;
     enum { NL_PREFIX_ERROR, NL_PREFIX_IGNORE, NL_PREFIX_DELETE } prefix_mismatch;
     nl_pool *pool;
 } nl_orphan_options;

@@ -64,16 +64,28 @@ static bool is_hidden(nl_str relative)
     return false;
 }
 
-static nl_status visit_file(void *argument, const nl_file_info *info)
+static nl_status note_orphan(orphan_search *self, const nl_file_info *info)
 {
-    orphan_search *self = argument;
     if (info->is_directory || info->modified_micros >= self->older_than_micros) return NULL;
-    if (is_hidden(nl_str_slice(info->path, self->location.length, info->path.length))) return NULL;
     if (nl_path_set_has(self->valid, nl_path_local(self->arena, info->path))) return NULL;
     nl_str *path = NL_NEW(self->arena, nl_str);
     *path = nl_arena_str(self->arena, info->path);
     nl_list_add(self->arena, &self->orphans, path);
     return nl_arena_check(self->arena);
+}
+
+static nl_status visit_file(void *argument, const nl_file_info *info)
+{
+    orphan_search *self = argument;
+    return is_hidden(nl_str_slice(info->path, self->location.length, info->path.length)) ? NULL : note_orphan(self, info);
+}
+
+/* A list that the user brought: all of it below the location counts, hidden or not. */
+static nl_status visit_listed(orphan_search *self)
+{
+    for (uint32_t i = 0; i < self->options->listed_count; i++)
+        if (nl_str_starts(self->options->listed[i].path, self->location)) NL_TRY(note_orphan(self, &self->options->listed[i]));
+    return NULL;
 }
 
 static nl_status check_limits(const nl_table_metadata *metadata, const nl_orphan_options *options, int64_t now_ms)
@@ -96,7 +108,7 @@ static nl_status search(orphan_search *self, const nl_table_metadata *metadata, 
     self->location = nl_arena_str(self->arena, self->options->location.length ? self->options->location : metadata->location);
     self->valid = nl_path_set_new(self->arena);
     NL_TRY(collect_valid(self, metadata));
-    NL_TRY(nl_fs_list(self->table->fs, self->location, true, visit_file, self));
+    NL_TRY(self->options->listed ? visit_listed(self) : nl_fs_list(self->table->fs, self->location, true, visit_file, self));
     nl_str *list = NL_NEW_ARRAY(self->arena, nl_str, self->orphans.count);
     for (uint32_t i = 0; i < self->orphans.count; i++)
         list[i] = *(const nl_str *)self->orphans.items[i];

@@ -70,6 +70,9 @@ NL_MUST_USE nl_status nl_call_numbers(nl_call *call, const int64_t *values);
 /* The argument `where` as a predicate over the table's rows; NULL: not given. */
 NL_MUST_USE nl_status nl_call_where(nl_call *call, uint32_t parameter, const nl_predicate **predicate);
 
+/* The rows of a view with the columns file_path and last_modified; in the statement's arena. */
+NL_MUST_USE nl_status nl_call_file_list(nl_call *call, nl_str view, const nl_file_info **files, uint32_t *file_count); /* file_list.c */
+
 nl_status nl_call_rewrite_data_files(nl_call *call);            /* rewrite.c */
 nl_status nl_call_rewrite_position_delete_files(nl_call *call); /* rewrite_deletes.c */
 nl_status nl_call_create_changelog_view(nl_call *call);         /* changelog.c */

@@ -147,7 +147,7 @@ static nl_status remove_orphan_files(nl_call *call)
     const nl_str *paths = NULL;
     uint32_t path_count = 0;
     NL_TRY(check_concurrent_deletes(call, CONCURRENT_DELETES));
-    if (nl_call_has(call, FILE_LIST_VIEW)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not take file_list_view yet");
+    if (nl_call_has(call, FILE_LIST_VIEW)) NL_TRY(nl_call_file_list(call, nl_call_text(call, FILE_LIST_VIEW), &options.listed, &options.listed_count));
     NL_TRY(prefix_mode(call, PREFIX_MODE, &options));
     nl_call_map(call, EQUAL_SCHEMES, &options.equal_schemes, &options.equal_scheme_count);
     nl_call_map(call, EQUAL_AUTHORITIES, &options.equal_authorities, &options.equal_authority_count);

@@ -65,7 +65,8 @@ static nl_status prepare_options(rewrite *self)
     }
     nl_rewrite_settings settings = {.commits_max = 10, .min_input_files = 5, .spec_id = metadata->default_spec_id};
     nl_call_map(self->call, ARG_OPTIONS, &items, &count);
-    NL_TRY(nl_read_rewrite_options(items, count, NL_REWRITES_DATA, self->is_sorted ? "SORT" : "BIN-PACK", &self->options, &settings));
+    NL_TRY(nl_read_rewrite_options(items, count, NL_REWRITES_DATA | (self->zorder ? NL_REWRITES_ZORDER : self->is_sorted ? NL_REWRITES_SORTED : 0),
+                                   self->zorder ? "Z-ORDER" : self->is_sorted ? "SORT" : "BIN-PACK", &self->options, &settings));
     if (!nl_table_spec_by_id(metadata, self->options.output_spec_id))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use output spec id %d because the table does not contain a reference to this spec-id.",
                              self->options.output_spec_id);

@@ -30,10 +30,10 @@ static const option_row option_rows[] = {
     OTHER("use-starting-sequence-number", NL_REWRITES_DATA),
     OTHER("output-spec-id", NL_REWRITES_DATA),
     OTHER("remove-dangling-deletes", NL_REWRITES_DATA),
-    OTHER("compression-factor", NL_REWRITES_DATA),
-    OTHER("shuffle-partitions-per-file", NL_REWRITES_DATA),
-    OTHER("var-length-contribution", NL_REWRITES_DATA),
-    OTHER("max-output-size", NL_REWRITES_DATA),
+    OTHER("compression-factor", NL_REWRITES_SORTED | NL_REWRITES_ZORDER),
+    OTHER("shuffle-partitions-per-file", NL_REWRITES_SORTED | NL_REWRITES_ZORDER),
+    OTHER("var-length-contribution", NL_REWRITES_ZORDER),
+    OTHER("max-output-size", NL_REWRITES_ZORDER),
 };
 
 static nl_str option_value(const nl_property *items, uint32_t count, const char *name)
@@ -103,6 +103,25 @@ static nl_status read_sizes(const nl_property *items, uint32_t count, nl_rewrite
     return NULL;
 }
 
+/* How sorting goes about it is nilas's business: these are checked, and change nothing. */
+static nl_status check_sorting(const nl_property *items, uint32_t count)
+{
+    const nl_str factor_text = option_value(items, count, "compression-factor");
+    double factor = 1;
+    int64_t partitions = 1, contribution = 8, output_bytes = INT32_MAX;
+    if (factor_text.data && !nl_parse_double(factor_text, &factor)) return bad_number(factor_text);
+    NL_TRY(read_number(items, count, "shuffle-partitions-per-file", &partitions));
+    NL_TRY(read_number(items, count, "var-length-contribution", &contribution));
+    NL_TRY(read_number(items, count, "max-output-size", &output_bytes));
+    if (!(factor > 0)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'compression-factor' is set to %.1f but must be > 0", factor);
+    NL_TRY(at_least("shuffle-partitions-per-file", partitions, 1));
+    if (contribution < 1)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use less than 1 byte for variable length types with ZOrder, 'var-length-contribution' was set to %lld", (long long)contribution);
+    if (output_bytes < 1)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot have the interleaved ZOrder value use less than 1 byte, 'max-output-size' was set to %lld", (long long)output_bytes);
+    return NULL;
+}
+
 static nl_status check_counts(const nl_property *items, uint32_t count, nl_rewrite_settings *settings)
 {
     int64_t concurrent = 1;
@@ -132,12 +151,18 @@ nl_status nl_read_rewrite_options(const nl_property *items, uint32_t count, unsi
     NL_TRY(at_least("max-file-group-size-bytes", options->max_group_bytes, 1));
     NL_TRY(at_least("delete-file-threshold", options->delete_file_threshold, 0));
     NL_TRY(check_counts(items, count, settings));
+    NL_TRY(check_sorting(items, count));
+    if (option_value(items, count, "max-files-to-rewrite").data && options->max_files_to_rewrite < 1)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot set max-files-to-rewrite to %lld, the value must be positive integer.", (long long)options->max_files_to_rewrite);
     options->min_input_files = (int32_t)NL_MIN(settings->min_input_files, INT32_MAX);
     options->output_spec_id = (int32_t)settings->spec_id;
     options->rewrites_all = nl_str_is_nocase(option_value(items, count, "rewrite-all"), "true");
     settings->keeps_sequence_number = !nl_str_is_nocase(option_value(items, count, "use-starting-sequence-number"), "false");
     const nl_str ratio = option_value(items, count, "delete-ratio-threshold"), order = option_value(items, count, "rewrite-job-order");
     if (ratio.data && !nl_parse_double(ratio, &options->delete_ratio_threshold)) return bad_number(ratio);
+    if (ratio.data && !(options->delete_ratio_threshold > 0 && options->delete_ratio_threshold <= 1))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'delete-ratio-threshold' is set to %.1f but must be %s", options->delete_ratio_threshold,
+                             options->delete_ratio_threshold > 1 ? "<= 1" : "> 0");
     settings->removes_dangling = nl_str_is_nocase(option_value(items, count, "remove-dangling-deletes"), "true");
     return order.data ? job_order(order, options) : NULL;
 }

@@ -4,7 +4,8 @@
 #include "command/call/procedure.h"
 #include "iceberg/maintenance.h"
 
-enum { NL_REWRITES_DATA = 1, NL_REWRITES_DELETES = 2 }; /* which of them knows an option */
+/* Which of them knows an option; those of sorting and of a Z-order come with strategy => 'sort'. */
+enum { NL_REWRITES_DATA = 1, NL_REWRITES_DELETES = 2, NL_REWRITES_SORTED = 4, NL_REWRITES_ZORDER = 8 };
 
 typedef struct nl_rewrite_settings { /* what is not about choosing files */
     bool is_partial;

@@ -204,7 +204,9 @@ static void write_hint(hadoop_store *self, nl_arena *arena, int64_t version)
 
 static nl_status check_unchanged(const hadoop_store *self, const nl_table_metadata *base, const nl_table_metadata *updated)
 {
-    if (!nl_str_equal(updated->location, self->location) || (base && !nl_str_equal(base->location, updated->location)))
+    /* A table that was registered keeps its files where they were: its metadata alone lies here. */
+    const bool is_registered = base ? !nl_str_equal(base->location, self->location) : updated->metadata_file.length > 0;
+    if (is_registered ? base && !nl_str_equal(base->location, updated->location) : !nl_str_equal(updated->location, self->location))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Hadoop path-based tables cannot be relocated");
     if (nl_table_property(updated, "write.metadata.path", NULL).data)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Hadoop path-based tables cannot relocate metadata");
@@ -573,6 +575,38 @@ static nl_status hadoop_new_table(nl_catalog *catalog, const nl_identifier *iden
     return NULL;
 }
 
+static nl_status register_in(hadoop_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_arena *arena)
+{
+    nl_str path;
+    nl_table_store *store = NULL;
+    const nl_table_metadata *metadata = NULL, *committed = NULL;
+    bool is_table = false;
+    NL_TRY(table_path(self, identifier, arena, &path));
+    NL_TRY(is_table_folder(self->fs, arena, path, &is_table));
+    if (is_table) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Table already exists: " NL_STR_FMT, NL_STR_ARG(nl_identifier_text(arena, identifier)));
+    nl_error *error = nl_table_metadata_read(self->fs, metadata_file, self->base.memory, &metadata);
+    if (error && is_missing(error)) {
+        nl_error_free(error);
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Failed to open input stream for file: " NL_STR_FMT, NL_STR_ARG(metadata_file));
+    }
+    NL_TRY(error);
+    nl_status status = new_store(self, identifier, path, arena, &store);
+    if (!status) status = store->ops->swap(store, NULL, metadata, self->base.memory, &committed);
+    if (store) store->ops->free(store);
+    nl_table_metadata_release(committed);
+    nl_table_metadata_release(metadata);
+    return status;
+}
+
+/* The metadata becomes the first version of a table here; its files stay where they are. */
+static nl_status hadoop_register_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table)
+{
+    nl_arena *arena = nl_arena_new(catalog->memory);
+    nl_status status = register_in(self_of(catalog), identifier, metadata_file, arena);
+    nl_arena_free(arena);
+    return status ? status : nl_catalog_load_table(catalog, identifier, table);
+}
+
 static nl_status drop_table_in(hadoop_catalog *self, const nl_identifier *identifier, nl_arena *arena, bool *was_dropped)
 {
     nl_str path;
@@ -616,6 +650,7 @@ static const nl_catalog_ops hadoop_ops = {
     .update_namespace = hadoop_update_namespace,
     .list_tables = hadoop_list_tables,
     .load_table = hadoop_load_table,
+    .register_table = hadoop_register_table,
     .new_table = hadoop_new_table,
     .drop_table = hadoop_drop_table,
     .rename_table = hadoop_rename_table,

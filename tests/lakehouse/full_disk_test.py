@@ -212,6 +212,19 @@ def glue_and_athena(glue, athena):
         athena.delete_named_query(NamedQueryId=query)
 
 
+def pair_is_whole(lake):
+    """A commit to two tables finds room for both or for none."""
+    for number in range(1, 200):
+        changes = [{"identifier": {"namespace": ["ns"], "name": name}, "requirements": [], "updates": [{"action": "set-properties", "updates": {"pair": str(number), "filler": "z" * 60000}}]} for name in ("t", "pair")]
+        status, answer = rest(lake, "POST", "/transactions/commit", {"table-changes": changes})
+        found = [rest(lake, "GET", f"/namespaces/ns/tables/{name}")[1]["metadata"]["properties"].get("pair", "0") for name in ("t", "pair")]
+        equal(found, [str(number - (status != 204))] * 2, f"after {status}")
+        if status != 204:
+            equal((status, answer["error"]["type"]), (503, "ServiceUnavailableException"))
+            return
+    check(False, "the disk does not fill up")
+
+
 def test_tables():
     with SmallDisk(20) as lake:
         s3 = impatient(lake, "s3")
@@ -224,6 +237,7 @@ def test_tables():
         tables.create_table(tableBucketARN=arn, namespace="ns", name="managed", format="ICEBERG", metadata={"iceberg": {"schema": {"fields": [{"name": "a", "type": "int"}]}}})
         rest(lake, "POST", "/namespaces", {"namespace": ["ns"]})
         rest(lake, "POST", "/namespaces/ns/tables", {"name": "t", "schema": SCHEMA})
+        rest(lake, "POST", "/namespaces/ns/tables", {"name": "pair", "schema": SCHEMA})
         s3.create_bucket(Bucket="full")
         acknowledged = {}
         fill(s3, (1 << 20, 100000), "a", acknowledged)
@@ -234,6 +248,7 @@ def test_tables():
                 equal((status, answer["error"]["type"]), (503, "ServiceUnavailableException"), answer)
                 break
             last = number
+        pair_is_whole(lake)
         fill(s3, (10,), "b", acknowledged)
         more = other = None
         for number in range(2):
@@ -256,7 +271,8 @@ def test_tables():
             lake.start()
             s3, tables, glue, athena = (impatient(lake, name) for name in ("s3", "s3tables", "glue", "athena"))
         verify(s3, acknowledged)
-        equal(rest(lake, "DELETE", "/namespaces/ns/tables/t?purgeRequested=true")[0], 204)
+        for name in ("t", "pair"):
+            equal(rest(lake, "DELETE", f"/namespaces/ns/tables/{name}?purgeRequested=true")[0], 204)
         equal(refusal(tables.delete_table, tableBucketARN=arn, namespace="ns", name="managed"), None)
         equal(rest(lake, "DELETE", "/namespaces/ns")[0], 204)
         equal(refusal(tables.delete_namespace, tableBucketARN=arn, namespace="ns"), None)

@@ -360,7 +360,45 @@ class Repeated(Writer):
             self.state["names"].add(self.maybe[1])
         with urllib.request.urlopen(lake.url("rest") + "/v1/namespaces", timeout=20) as reply:
             found = {levels[0] for levels in json.loads(reply.read())["namespaces"]}
-        equal(found - {"default"}, self.state.setdefault("names", set()), "namespaces")
+        equal(found - {"default", "pair"}, self.state.setdefault("names", set()), "namespaces")
+
+
+class Transactions(Writer):
+    """Commits to two tables at once over REST: both have the number, or neither; now and then one whose second half is refused."""
+
+    def open(self):
+        self.state.setdefault("number", 0)
+
+    def ask(self, lake, path, body=None):
+        request = urllib.request.Request(f"{lake.url('rest')}/v1{path}", data=None if body is None else json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                text = reply.read()
+                return json.loads(text) if text else None
+        except urllib.error.HTTPError as problem:
+            if problem.code == 409:
+                return problem.code
+            raise
+
+    def change(self):
+        number = self.state["number"] + 1
+        is_bad = number % 5 == 0 and not self.state.get("was_bad")
+        changes = [{"identifier": {"namespace": ["pair"], "name": name}, "requirements": [], "updates": [{"action": "set-properties", "updates": {"n": "bad" if is_bad else str(number)}}]}
+                   for name in self.random.sample(("a", "b"), 2)]
+        if is_bad:
+            changes[1]["requirements"] = [{"type": "assert-table-uuid", "uuid": str(uuid.uuid4())}]
+        self.maybe = None if is_bad else number
+        answer = self.told(self.ask, lake=self.lake, path="/transactions/commit", body={"table-changes": changes})
+        equal(answer, 409 if is_bad else None, "the answer to a transaction")
+        self.state["was_bad"] = is_bad
+        if not is_bad:
+            self.state["number"] = number
+
+    def verify(self, lake):
+        found = [self.ask(lake, f"/namespaces/pair/tables/{name}")["metadata"]["properties"].get("n", "0") for name in ("a", "b")]
+        equal(found[0], found[1], "a transaction over two tables")
+        check(int(found[0]) in (self.state.get("number", 0), self.maybe), f"{found} after {self.state.get('number')}, perhaps {self.maybe}")
+        self.state["number"] = int(found[0])
 
 
 class Killable(Lakehouse):
@@ -378,6 +416,8 @@ def prepare(lake):
     equal(tables.create_table_bucket(name="lakehouse")["arn"], lake.arn)
     tables.create_namespace(tableBucketARN=lake.arn, namespace=["made"])
     tables.create_table(tableBucketARN=lake.arn, namespace="made", name="events", format="ICEBERG", metadata={"iceberg": {"schema": {"fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "string"}]}}})
+    for path, body in (("/namespaces", {"namespace": ["pair"]}), *(("/namespaces/pair/tables", {"name": name, "schema": {"type": "struct", "fields": []}}) for name in ("a", "b"))):
+        urllib.request.urlopen(urllib.request.Request(f"{lake.url('rest')}/v1{path}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"}), timeout=20).read()
     lake.client("glue").create_database(DatabaseInput={"Name": "killed"})
 
 
@@ -388,7 +428,7 @@ def main():
     lake = Killable("--maintenance-every", "1", folder=tempfile.mkdtemp(prefix="nilas-kill-all-"))
     lake.start()
     prepare(lake)
-    kinds = (Versions, Uploads, Bulk, Buckets, Glue, Athena, Repeated)
+    kinds = (Versions, Uploads, Bulk, Buckets, Glue, Athena, Repeated, Transactions)
     states = {kind: {} for kind in kinds}
     counts = dict.fromkeys(kinds, 0)
     compactions = 0

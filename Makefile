@@ -102,7 +102,7 @@ tsan: setup     ## unit tests and SQL files under ThreadSanitizer
 faults: build   ## every storage step of every kind of write failing in turn; memory refused; every request of every catalog going wrong
 	@build/debug/unit/fault_sweep
 	@python=$${XDG_CACHE_HOME:-$$HOME/.cache}/nilas-tests/venv/bin/python; [ -x "$$python" ] || python=python3; \
-		"$$python" tests/faults/catalogs.py build/debug/nilas --postgres $(if $(SEED),--seed $(SEED)) $(if $(S),--seconds $(S))
+		"$$python" tests/faults/catalogs.py build/debug/nilas --postgres $(if $(HIVE),--hive) $(if $(SEED),--seed $(SEED)) $(if $(S),--seconds $(S))
 
 crash: build    ## N runs of a writer killed with SIGKILL (make crash N=1000); nilas up killed under load
 	@python3 tests/crash/crash.py build/debug/nilas --runs $(or $(N),200)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every catalog over a bad network: real servers (`nilas up`, SQLite; PostgreSQL with --postgres), and a proxy that lets the n-th
+"""Every catalog over a bad network: real servers (`nilas up`, SQLite; PostgreSQL with --postgres, a Hive metastore with --hive), and a proxy that lets the n-th
 request of a statement go wrong in each way of proxy.py.
 
-    catalogs.py NILAS [--seconds S] [--seed N] [--only CATALOG,…] [--operation NAME] [--step N --fault NAME] [--postgres] [--verbose]
+    catalogs.py NILAS [--seconds S] [--seed N] [--only CATALOG,…] [--operation NAME] [--step N --fault NAME] [--postgres] [--hive] [--verbose]
 
 For each catalog, statement, request and fault one run: a statement that was acknowledged is there, exactly once; one that failed
 cleanly has left nothing; one whose outcome is unknown says so, and is there wholly or not at all. Then everything is read
@@ -88,14 +88,16 @@ class Lakehouse:
 class Catalog:
     """One kind of catalog, with a plan and proxies of its own."""
 
-    def __init__(self, kind, program, lake, folder, postgres=None):
-        self.kind, self.program, self.plan, self.postgres = kind, program, Plan(), postgres
+    def __init__(self, kind, program, lake, folder, postgres=None, metastore=None):
+        self.kind, self.program, self.plan, self.postgres, self.metastore = kind, program, Plan(), postgres, metastore
         self.folder = folder
         self.proxies = {name: Proxy(port, self.plan, name=name) for name, port in lake.ports.items()}
         if postgres:
             self.proxies["postgres"] = Proxy(postgres.port, self.plan, is_http=False, name="postgres")
+        if metastore:
+            self.proxies["metastore"] = Proxy(metastore.port, self.plan, is_http=False, name="metastore")
         through = {name: proxy.port for name, proxy in self.proxies.items()}
-        direct = {**lake.ports, **({"postgres": postgres.port} if postgres else {})}
+        direct = {**lake.ports, **({"postgres": postgres.port} if postgres else {}), **({"metastore": metastore.port} if metastore else {})}
         self.through, self.direct = self.confs(through), self.confs(direct)
         self.steps = {}
         self.store = f"http://127.0.0.1:{lake.ports['s3']}"
@@ -104,6 +106,8 @@ class Catalog:
     def data_files(self):
         """Names of all data files below the catalog's warehouse."""
         names, token = set(), None
+        if self.metastore:  # which makes folders itself, and knows local ones only
+            return {f"{place}/{name}" for place, _, found in os.walk(self.metastore.warehouse) for name in found if name.endswith(".parquet")}
         while True:
             query = {"list-type": "2", "prefix": self.place[1], **({"continuation-token": token} if token else {})}
             text = urllib.request.urlopen(f"{self.store}/{self.place[0]}?{urllib.parse.urlencode(query)}", timeout=30).read().decode()
@@ -124,6 +128,10 @@ class Catalog:
             "sqlite": {"type": "jdbc", "uri": f"jdbc:sqlite:{self.folder}/catalog.db", "jdbc.schema-version": "V1"},
             "postgres": {"type": "jdbc", "uri": f"jdbc:postgresql://127.0.0.1:{ports.get('postgres')}/postgres", "jdbc.user": "postgres", "jdbc.password": "postgres",
                          "jdbc.schema-version": "V1", "jdbc.socketTimeout": "1", "jdbc.connectTimeout": "2"},
+            # Without Hive's locks: one whose answer is lost is held until the metastore ends it, minutes later. The entry's metadata_location decides.
+            "hive": {"type": "hive", "uri": f"thrift://127.0.0.1:{ports.get('metastore')}", "warehouse": self.metastore and self.metastore.warehouse,
+                     "hadoop.iceberg.engine.hive.lock-enabled": "false", "hadoop.hive.metastore.client.socket.timeout": "60s" if self.metastore and ports.get("metastore") == self.metastore.port else "12s",
+                     "hadoop.hive.metastore.client.connect.retry.delay": "1s"},
         }[self.kind])
         return [word for key, value in confs.items() for word in ("--conf", f"spark.sql.catalog.{self.kind}{'.' if key else ''}{key}={value}")]
 
@@ -280,20 +288,24 @@ def main():
     parser.add_argument("--step", type=int)
     parser.add_argument("--fault")
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--hive", action="store_true", help="needs java and pyspark")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     seed = arguments.seed if arguments.seed is not None else random.randrange(10**6)
     program = os.path.abspath(arguments.nilas)
     folder = tempfile.mkdtemp(prefix="nilas-faults-")
-    kinds = arguments.only.split(",") if arguments.only else ["hadoop", "rest", "glue", "sqlite"] + (["postgres"] if arguments.postgres else [])
+    kinds = arguments.only.split(",") if arguments.only else ["hadoop", "rest", "glue", "sqlite"] + (["postgres"] if arguments.postgres else []) + (["hive"] if arguments.hive else [])
     deadline = time.monotonic() + arguments.seconds if arguments.seconds else None
-    lake, postgres, totals = Lakehouse(program, folder), None, []
+    lake, postgres, metastore, totals = Lakehouse(program, folder), None, None, []
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "catalogs"))
     try:
         if "postgres" in kinds:
-            sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "catalogs"))
             from postgres import Postgres
             postgres = Postgres()
-        catalogs = [Catalog(kind, program, lake, folder, postgres if kind == "postgres" else None) for kind in kinds]
+        if "hive" in kinds:
+            from metastore import Metastore
+            metastore = Metastore(f"{folder}/metastore")
+        catalogs = [Catalog(kind, program, lake, folder, postgres if kind == "postgres" else None, metastore if kind == "hive" else None) for kind in kinds]
         with concurrent.futures.ThreadPoolExecutor(len(catalogs)) as pool:
             for future in [pool.submit(sweep, catalog, arguments, seed, deadline, totals) for catalog in catalogs]:
                 future.result()
@@ -303,6 +315,8 @@ def main():
         lake.stop()
         if postgres:
             postgres.stop()
+        if metastore:
+            metastore.stop()
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{sum(totals)} runs, {len(failures)} failures, seed {seed}")
     sys.exit(bool(failures))

@@ -295,7 +295,7 @@ done:
 /* Taking a real number out of a sum does not give the sum of the others. */
 bool nl_window_can_retract(const nl_window_call *call)
 {
-    for (uint32_t i = 0; i < call->argument_count; i++) {
+    for (uint32_t i = 0; i < call->argument_count && !call->function->aggregate->retracts_reals; i++) {
         nl_type_id id = call->expr->children[i]->type->id;
         if (id == NL_TYPE_FLOAT || id == NL_TYPE_DOUBLE) return false;
     }

@@ -178,6 +178,7 @@ typedef struct nl_aggregate_ops {
     void (*destroy)(const nl_bound_function *function, nl_eval *eval, void *state); /* or NULL */
     /* Takes rows out again (sliding frames); or NULL. */
     nl_status (*retract)(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, nl_selection selection, void *state);
+    bool retracts_reals; /* exactly, too: values are kept, not summed up */
 } nl_aggregate_ops;
 
 /* Window partitions, sorted, one after the other: many are small. Arrays have row_count entries; peers and frames are

@@ -1,11 +1,14 @@
 /* aggregate/percentile.c - percentile, percentile_cont, percentile_disc, median: exact, over values counted by value.
  *
- * A state is an open-addressing table of (value, how often), charged as it grows; the result sorts its entries. Values
+ * A state is an open-addressing table of (value, how often), charged as it grows; the result sorts its entries. One that is asked
+ * again, or that values leave, is that of a frame that moves along: it goes on as ordered_values.h, where each result costs a
+ * look. Values
  * are kept as 128-bit integers: integers and unscaled decimals as they are, reals as their bits. The analyzer hands the
  * ordered value of WITHIN GROUP first and, when it is descending, a third argument.
  */
 #include "base/hash.h"
 #include "base/number.h"
+#include "function/aggregate/ordered_values.h"
 #include "function/aggregate/parameter.h"
 #include "function/groups.h"
 
@@ -20,6 +23,8 @@ typedef struct percentile_state {
     nl_agg_bytes slots; /* counted_value[slot_count] */
     uint64_t slot_count;
     uint64_t used;
+    nl_ordered_values *ordered; /* owned; instead of slots, which are none then */
+    bool was_asked;
 } percentile_state;
 NL_AGGREGATE_SIZE(percentile, percentile_state)
 
@@ -31,6 +36,8 @@ typedef struct percentile_how {
     bool has_frequency; /* argument 2 */
     nl_str frequency_sql;
 } percentile_how;
+
+static bool value_is_before(const nl_type *type, nl_int128 a, nl_int128 b);
 
 static uint64_t hash_value(nl_int128 value)
 {
@@ -64,6 +71,7 @@ static nl_status grow(percentile_state *s, nl_memory *memory, uint64_t more)
 
 static nl_status add_value(percentile_state *s, nl_memory *memory, nl_int128 value, int64_t count)
 {
+    if (s->ordered) return nl_ordered_values_add(s->ordered, memory, value, count);
     NL_TRY(grow(s, memory, 1));
     counted_value *slot = find_value(s, value);
     s->used += slot->count == 0;
@@ -118,11 +126,58 @@ static nl_status percentile_step(const nl_bound_function *function, nl_eval *eva
 }
 NL_AGGREGATE_STEPS(percentile, 1, percentile_step)
 
+static nl_status put_in_order(percentile_state *s, const nl_type *type, nl_memory *memory)
+{
+    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    nl_ordered_values *ordered = NULL;
+    if (s->ordered) return NULL;
+    NL_TRY(nl_ordered_values_new(type, value_is_before, &ordered));
+    nl_status status = NULL;
+    for (uint64_t i = 0; i < s->slot_count && !status; i++)
+        if (slots[i].count != 0) status = nl_ordered_values_add(ordered, memory, slots[i].value, slots[i].count);
+    if (status) {
+        nl_ordered_values_free(ordered, memory);
+        return status;
+    }
+    nl_agg_bytes_free(&s->slots, memory);
+    *s = (percentile_state){.ordered = ordered, .was_asked = true};
+    return NULL;
+}
+
+static nl_status percentile_retract(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, nl_selection selection, void *state)
+{
+    const percentile_how *how = function->state;
+    percentile_state *s = state;
+    nl_reader readers[NL_AGGREGATE_READERS] = {0};
+    nl_open_aggregate_readers(function, args, readers);
+    NL_TRY(put_in_order(s, how->value_type, eval->memory));
+    for (uint32_t i = 0; i < selection.count; i++) {
+        const uint32_t row = nl_selection_row(selection, i);
+        if (nl_vector_is_null(&args[0], row) || (how->has_frequency && nl_vector_is_null(&args[2], row))) continue;
+        const int64_t count = how->has_frequency ? nl_physical_i64(args[2].type->physical, readers[2].values, nl_reader_index(&readers[2], row)) : 1;
+        NL_TRY(nl_ordered_values_add(s->ordered, eval->memory, read_value(args[0].type, &readers[0], row), -count));
+    }
+    return NULL;
+}
+
+typedef struct encoding {
+    nl_agg_bytes *bytes;
+    nl_memory *memory;
+} encoding;
+
+static nl_status encode_value(void *argument, nl_int128 value, int64_t count)
+{
+    const encoding *to = argument;
+    const counted_value entry = {value, count};
+    return nl_agg_bytes_append(to->bytes, to->memory, &entry, sizeof(entry));
+}
+
 static nl_status percentile_encode(const nl_bound_function *function, nl_eval *eval, void *state, nl_agg_bytes *bytes)
 {
     (void)function;
     const percentile_state *s = state;
     const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    if (s->ordered) return nl_ordered_values_each(s->ordered, encode_value, &(encoding){bytes, eval->memory});
     NL_TRY(nl_agg_bytes_reserve(bytes, eval->memory, nl_size_mul(s->used, sizeof(counted_value))));
     for (uint64_t i = 0; i < s->slot_count; i++)
         if (slots[i].count != 0) NL_TRY(nl_agg_bytes_append(bytes, eval->memory, &slots[i], sizeof slots[i]));
@@ -134,7 +189,7 @@ static nl_status percentile_merge_one(const nl_bound_function *function, nl_eval
     (void)function;
     /* The entries come in the order of their hashes: in a table that grows on the way they would crowd its first slots,
      * and every insertion walk the crowd. */
-    NL_TRY(grow(state, eval->memory, partial.length / sizeof(counted_value)));
+    if (!((const percentile_state *)state)->ordered) NL_TRY(grow(state, eval->memory, partial.length / sizeof(counted_value)));
     for (size_t at = 0; at + sizeof(counted_value) <= partial.length; at += sizeof(counted_value)) {
         counted_value entry;
         memcpy(&entry, partial.data + at, sizeof entry);
@@ -152,6 +207,13 @@ static bool is_before(const nl_type *type, const counted_value *a, const counted
     double x = value_as_double(type, a->value);
     double y = value_as_double(type, b->value);
     return x < y || (!isnan(x) && isnan(y));
+}
+
+/* The same of values, where no two are equal: 0.0 and -0.0, which are so as numbers, go by their bits. */
+static bool value_is_before(const nl_type *type, nl_int128 a, nl_int128 b)
+{
+    const counted_value x = {.value = a}, y = {.value = b};
+    return is_before(type, &x, &y) || (!is_before(type, &y, &x) && a < b);
 }
 
 /* Bottom-up merge sort from `from` through `spare` (count entries each); returns where the sorted entries are. */
@@ -190,42 +252,62 @@ static const counted_value *entry_at(const counted_value *entries, uint64_t coun
     return &entries[low];
 }
 
-/* entries: sorted, their counts running totals. */
-static double percentile_of(const percentile_how *how, const counted_value *entries, uint64_t count, double percentage)
+/* Values in order, in either form. */
+typedef struct ranking {
+    const counted_value *entries; /* ascending, or descending as wanted; their counts running totals */
+    uint64_t count;
+    const nl_ordered_values *ordered; /* or this one */
+    int64_t total;
+} ranking;
+
+/* Places count from 1. */
+static nl_int128 value_at(const percentile_how *how, const ranking *all, int64_t place)
 {
-    int64_t total = entries[count - 1].count;
-    const nl_type *type = how->value_type;
-    if (how->is_discrete)
-        return value_as_double(type, entry_at(entries, count, (int64_t)ceil((double)total * percentage))->value);
-    double position = (double)(total - 1) * percentage;
-    int64_t lower = (int64_t)floor(position);
-    int64_t higher = (int64_t)ceil(position);
-    const counted_value *low = entry_at(entries, count, lower + 1);
-    if (lower == higher) return value_as_double(type, low->value);
-    const counted_value *high = entry_at(entries, count, higher + 1);
-    if (low == high) return value_as_double(type, low->value);
-    return ((double)higher - position) * value_as_double(type, low->value) +
-           (position - (double)lower) * value_as_double(type, high->value);
+    place = NL_MAX(place, 1);
+    if (!all->ordered) return entry_at(all->entries, all->count, place)->value;
+    return nl_ordered_values_at(all->ordered, how->is_descending ? all->total - place + 1 : place);
 }
 
-static nl_status append_percentiles(const nl_bound_function *function, const counted_value *entries, uint64_t count,
-                                    nl_column_builder *builder)
+static double percentile_of(const percentile_how *how, const ranking *all, double percentage)
+{
+    const nl_type *type = how->value_type;
+    if (how->is_discrete) return value_as_double(type, value_at(how, all, (int64_t)ceil((double)all->total * percentage)));
+    double position = (double)(all->total - 1) * percentage;
+    int64_t lower = (int64_t)floor(position);
+    int64_t higher = (int64_t)ceil(position);
+    const nl_int128 low = value_at(how, all, lower + 1);
+    const nl_int128 high = lower == higher ? low : value_at(how, all, higher + 1);
+    if (low == high) return value_as_double(type, low);
+    return ((double)higher - position) * value_as_double(type, low) + (position - (double)lower) * value_as_double(type, high);
+}
+
+static nl_status append_percentiles(const nl_bound_function *function, const ranking *all, nl_column_builder *builder)
 {
     const percentile_how *how = function->state;
     bool is_array = how->percentages.is_array;
     const nl_type *type = is_array ? function->result_type->children[0].type : function->result_type;
     nl_column_builder *values = is_array ? nl_column_builder_child(builder, 0) : builder;
     for (uint32_t i = 0; i < how->percentages.count; i++)
-        NL_TRY(nl_measure_append(type, percentile_of(how, entries, count, how->percentages.values[i]), values));
+        NL_TRY(nl_measure_append(type, percentile_of(how, all, how->percentages.values[i]), values));
     return is_array ? nl_column_builder_end_list(builder, how->percentages.count) : NULL;
+}
+
+static nl_status ordered_result(const nl_bound_function *function, const percentile_state *s, nl_column_builder *builder)
+{
+    const ranking all = {.ordered = s->ordered, .total = nl_ordered_values_total(s->ordered)};
+    return all.total == 0 ? nl_column_builder_null(builder) : append_percentiles(function, &all, builder);
 }
 
 static nl_status percentile_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
 {
     const percentile_how *how = function->state;
-    const percentile_state *s = state;
+    percentile_state *s = state;
+    if (how->percentages.count == 0) return nl_column_builder_null(builder);
+    if (s->was_asked) NL_TRY(put_in_order(s, how->value_type, eval->memory));
+    if (s->ordered) return ordered_result(function, s, builder);
+    s->was_asked = true;
     const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
-    if (s->used == 0 || how->percentages.count == 0) return nl_column_builder_null(builder);
+    if (s->used == 0) return nl_column_builder_null(builder);
     nl_buffer *buffer = NULL;
     NL_TRY(nl_buffer_new(eval->memory, nl_size_mul(s->used, 2 * sizeof(counted_value)), false, &buffer));
     counted_value *entries = (counted_value *)(void *)buffer->data;
@@ -239,7 +321,7 @@ static nl_status percentile_result(const nl_bound_function *function, nl_eval *e
         entries[count - 1 - i] = swapped;
     }
     for (uint64_t i = 1; i < count; i++) entries[i].count += entries[i - 1].count;
-    nl_status status = append_percentiles(function, entries, count, builder);
+    nl_status status = append_percentiles(function, &(ranking){.entries = entries, .count = count, .total = entries[count - 1].count}, builder);
     nl_buffer_release(buffer);
     return status;
 }
@@ -249,8 +331,10 @@ static void percentile_destroy(const nl_bound_function *function, nl_eval *eval,
 {
     (void)function;
     nl_agg_bytes_free(&((percentile_state *)state)->slots, eval->memory);
+    nl_ordered_values_free(((percentile_state *)state)->ordered, eval->memory);
 }
-NL_ENCODED_OPS(percentile);
+static const nl_aggregate_ops percentile_ops = {.state_size = percentile_size, .update = percentile_update, .update_one = percentile_update_one, .to_partial = percentile_to_partial,
+                                                .merge_partial = percentile_merge, .finish = percentile_finish, .destroy = percentile_destroy, .retract = percentile_retract, .retracts_reals = true};
 
 /* --- binding --- */
 

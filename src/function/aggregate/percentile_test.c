@@ -60,10 +60,79 @@ static void test_large_parts_merge_in_linear_time(void **state)
     end_state(bound, &eval, parts[1]);
 }
 
+static void update_rows(const nl_bound_function *bound, nl_eval *eval, const nl_vector *args, uint32_t start, uint32_t stop, bool is_gone, void *state)
+{
+    uint32_t numbers[400];
+    for (uint32_t i = start; i < stop; i++) numbers[i - start] = i;
+    const nl_selection selection = {numbers, stop - start};
+    if (start >= stop) return;
+    expect_success(is_gone ? bound->aggregate->retract(bound, eval, args, selection, state) : bound->aggregate->update_one(bound, eval, args, selection, state));
+}
+
+/* A state that rows enter and leave, asked after each step, against one that is begun anew for the same rows. */
+static void test_a_moving_frame_has_the_percentiles_of_its_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    static const struct {
+        const char *name, *types;
+        bool slides;
+    } cases[] = {{"percentile", "int;double", true}, {"percentile", "double;double", false}, {"percentile_cont", "int;double;int", true}, {"percentile_disc", "int;double", true},
+                 {"percentile_disc", "int;double;int", true}, {"percentile", "int;double;int", true}};
+    for (size_t k = 0; k < NL_COUNT(cases); k++) {
+        const nl_type *types[3];
+        uint32_t count = 0;
+        nl_str rest = nl_str_from(cases[k].types), part;
+        while (nl_str_next_part(&rest, ';', &part)) types[count++] = test_type(part);
+        nl_vector args[3] = {{0}};
+        const char *texts[3][ROWS];
+        for (int i = 0; i < ROWS; i++) {
+            texts[0][i] = i % 13 == 5 ? NULL : nl_arena_f(test_arena, "%d", i * 37 % 101 - 50).data;
+            texts[1][i] = "0.3";
+            texts[2][i] = count == 3 && strcmp(cases[k].name, "percentile") == 0 ? nl_arena_f(test_arena, "%d", i % 3).data : "-1";
+        }
+        const nl_bound_function *bound = NULL;
+        nl_eval eval = {.confs = &test_confs, .memory = test_memory};
+        nl_value percentage = test_value(types[1], "0.3");
+        const nl_value *constants[3] = {NULL, &percentage, NULL};
+        for (uint32_t i = 0; i < count; i++) args[i] = test_column(types[i], texts[i], ROWS);
+        expect_success(test_bind(cases[k].name, types, count, constants, &bound));
+        void *moving = new_state(bound);
+        uint32_t start = 0;
+        uint32_t stop = 0;
+        for (uint32_t step = 0; stop < ROWS; step++) {
+            const uint32_t new_stop = NL_MIN(stop + 1 + step % 3, (uint32_t)ROWS);
+            update_rows(bound, &eval, args, stop, new_stop, false, moving);
+            stop = new_stop;
+            if (cases[k].slides && step > 40) {
+                const uint32_t new_start = NL_MIN(start + step % 5, stop);
+                update_rows(bound, &eval, args, start, new_start, true, moving);
+                start = new_start;
+            }
+            void *fresh = new_state(bound);
+            update_rows(bound, &eval, args, start, stop, false, fresh);
+            assert_string_equal(finish_one(bound, &eval, moving), finish_one(bound, &eval, fresh));
+            if (step % 50 == 49) { /* its partial is as good as itself */
+                nl_vector partial = {0};
+                void *merged = new_state(bound);
+                expect_success(bound->aggregate->to_partial(bound, &eval, &moving, 1, &partial));
+                expect_success(bound->aggregate->merge_partial(bound, &eval, &partial, NL_ALL_ROWS(1), &merged));
+                assert_string_equal(finish_one(bound, &eval, merged), finish_one(bound, &eval, fresh));
+                nl_vector_fini(&partial);
+                end_state(bound, &eval, merged);
+            }
+            end_state(bound, &eval, fresh);
+        }
+        end_state(bound, &eval, moving);
+        for (uint32_t i = 0; i < count; i++) nl_vector_fini(&args[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_percentiles_fall_between_values),
                                        cmocka_unit_test(test_percentages_and_types_are_checked),
-                                       cmocka_unit_test(test_large_parts_merge_in_linear_time)};
+                                       cmocka_unit_test(test_large_parts_merge_in_linear_time),
+                                       cmocka_unit_test(test_a_moving_frame_has_the_percentiles_of_its_rows)};
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

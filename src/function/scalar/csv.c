@@ -123,27 +123,17 @@ done:
 
 /* --- schema_of_csv --- */
 
-static nl_status schema_kernel(NL_KERNEL_PARAMETERS)
-{
-    (void)selection;
-    nl_value constant = nl_value_string(*(const nl_str *)function->state);
-    return nl_vector_new_constant(out, &constant, length, eval->memory);
-}
-
 static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
 {
     nl_csv_options options;
     nl_text_option_list given = {0};
     const nl_type *type = NULL;
-    nl_str *sql = NL_NEW(bind->arena, nl_str);
     NL_TRY(nl_text_call_sample(bind, "csv"));
     NL_TRY(nl_text_call_options(bind, 1, &given));
     const nl_text_session session = nl_text_call_session(bind);
     NL_TRY(nl_csv_options_parse(given, &session, NL_TEXT_READ, bind->arena, &options));
     NL_TRY(nl_csv_infer_text(bind->constants[0]->text, &options, bind->arena, &type));
-    *sql = nl_type_sql(bind->arena, type);
-    bound->state = sql;
-    bound->is_nullable = false;
+    nl_text_call_answer_schema(bind, type, bound);
     return NULL;
 }
 
@@ -156,7 +146,7 @@ static const nl_function_row rows[] = {
     {.name = "from_csv", ROW, .nulls = NL_NULL_SEEN, .signature = "(any, any [, any]) -> ?", .bind = bind_from_csv, .kernel = from_csv_kernel,
      .since = "3.0.0", .doc = "The struct a line of CSV holds, of the type that the second argument names.",
      .examples = {{"from_csv('1, 0.8', 'a INT, b DOUBLE')", "{\"a\":1,\"b\":0.8}"}}},
-    {.name = "schema_of_csv", ROW, .nulls = NL_NULL_SEEN, .signature = "(any [, any]) -> string", .bind = bind_schema, .kernel = schema_kernel,
+    {.name = "schema_of_csv", ROW, .nulls = NL_NULL_SEEN, .signature = "(any [, any]) -> string", .bind = bind_schema, .kernel = nl_text_schema_kernel,
      .since = "3.0.0", .doc = "The type of a line of CSV, as from_csv takes it.", .examples = {{"schema_of_csv('1,abc')", "STRUCT<_c0: INT, _c1: STRING>"}}},
 };
 

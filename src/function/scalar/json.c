@@ -268,29 +268,19 @@ done:
 
 /* --- schema_of_json --- */
 
-static nl_status schema_kernel(NL_KERNEL_PARAMETERS)
-{
-    (void)selection;
-    nl_value constant = nl_value_string(*(const nl_str *)function->state);
-    return nl_vector_new_constant(out, &constant, length, eval->memory);
-}
-
 static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
 {
     nl_json_file_options options;
     nl_text_option_list given = {0};
     const nl_type *type = NULL;
     bool is_json = false;
-    nl_str *sql = NL_NEW(bind->arena, nl_str);
     NL_TRY(nl_text_call_sample(bind, "json"));
     NL_TRY(nl_text_call_options(bind, 1, &given));
     const nl_text_session session = nl_text_call_session(bind);
     NL_TRY(nl_json_options_parse(given, &session, NL_TEXT_READ, bind->arena, &options));
     NL_TRY(nl_json_infer_text(bind->constants[0]->text, &options, bind->arena, &type, &is_json));
     if (!is_json) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The text is not JSON: " NL_STR_FMT, NL_STR_ARG(bind->constants[0]->text));
-    *sql = nl_type_sql(bind->arena, type);
-    bound->state = sql;
-    bound->is_nullable = false;
+    nl_text_call_answer_schema(bind, type, bound);
     return NULL;
 }
 
@@ -310,7 +300,7 @@ static const nl_function_row rows[] = {
      .kernel = from_json_kernel, .since = "2.2.0", .doc = "The struct, array or map a JSON text holds, of the type that the second argument names.",
      .examples = {{"from_json('{\"a\":1, \"b\":0.8}', 'a INT, b DOUBLE')", "{\"a\":1,\"b\":0.8}"}}},
     {.name = "schema_of_json", .kind = NL_FUNCTION_SCALAR, .group = "json", .nulls = NL_NULL_SEEN, .signature = "(any [, any]) -> string", .bind = bind_schema,
-     .kernel = schema_kernel, .since = "2.4.0", .doc = "The type of a JSON text, as from_json takes it.", .examples = {{"schema_of_json('[{\"col\":0}]')", "ARRAY<STRUCT<col: BIGINT>>"}}},
+     .kernel = nl_text_schema_kernel, .since = "2.4.0", .doc = "The type of a JSON text, as from_json takes it.", .examples = {{"schema_of_json('[{\"col\":0}]')", "ARRAY<STRUCT<col: BIGINT>>"}}},
 };
 
 NL_DEFINE_FUNCTION_GROUP(json, rows);

@@ -174,3 +174,19 @@ done:
     nl_vector_fini(&corrupt);
     return status;
 }
+
+void nl_text_call_answer_schema(nl_bind *bind, const nl_type *type, nl_bound_function *bound)
+{
+    nl_str *sql = NL_NEW(bind->arena, nl_str);
+    *sql = nl_type_sql(bind->arena, type);
+    bound->state = sql;
+    bound->is_nullable = false;
+}
+
+nl_status nl_text_schema_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)args;
+    (void)selection;
+    nl_value constant = nl_value_string(*(const nl_str *)function->state);
+    return nl_vector_new_constant(out, &constant, length, eval->memory);
+}

@@ -5,6 +5,7 @@
 
 #include "format/text/text_options.h"
 #include "function/groups.h"
+#include "function/kernel.h"
 
 /* Argument i, map<string, string>, as options; none when there is no such argument. In the bind's arena. */
 NL_MUST_USE nl_status nl_text_call_options(const nl_bind *bind, uint32_t i, nl_text_option_list *options);
@@ -38,3 +39,7 @@ NL_MUST_USE nl_status nl_text_rows_null(nl_text_rows *rows);
 NL_MUST_USE nl_status nl_text_rows_end(nl_text_rows *rows, nl_str record, bool is_bad);
 NL_MUST_USE nl_status nl_text_rows_bad(nl_text_rows *rows, nl_str record); /* nothing of the record could be read */
 NL_MUST_USE nl_status nl_text_rows_finish(nl_text_rows *rows, uint32_t length, nl_vector *out);
+
+/* schema_of_csv, schema_of_json: the answer is known when the call is bound. */
+void nl_text_call_answer_schema(nl_bind *bind, const nl_type *type, nl_bound_function *bound);
+nl_status nl_text_schema_kernel(NL_KERNEL_PARAMETERS);

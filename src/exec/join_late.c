@@ -2,7 +2,8 @@
  *
  * A partition on disk is loaded and probed alone; when it is still too large, both sides are split by the next four
  * bits of the hash. What splitting cannot divide (one key, no keys) is joined in passes: as many build rows as fit, all
- * probe rows, the next build rows. Output goes straight to the operator after the probe: the source itself gives empty batches.
+ * probe rows, the next build rows. Without keys all rows are one partition: workers then take build rows from it by turns, as long as
+ * probe rows need not remember whether they were matched. Output goes straight to the operator after the probe: the source itself gives empty batches.
  */
 #include "exec/join.h"
 
@@ -30,6 +31,9 @@ typedef struct late_worker {
     nl_buffer *matched;   /* per probe row, with several passes; or NULL */
     bool is_last_pass;
     uint32_t part;        /* of the tasks in hand */
+    bool has_begun;       /* with the partition that is shared */
+    uint32_t claimed;     /* of its build chunks, and not loaded yet: its number from 1; 0: none */
+    uint64_t pass_rows;   /* loaded in this pass */
     uint64_t unmatched;   /* build rows looked at after the probe side */
 } late_worker;
 
@@ -37,6 +41,9 @@ typedef struct spilled_source {
     nl_source base;
     nl_join *join;
     atomic_uint next_part;
+    bool is_shared;         /* one partition without keys, whose build chunks are taken by turns */
+    atomic_uint next_chunk; /* of its build side, over all files */
+    uint64_t share_rows;    /* what a worker takes in a pass at most, so that others have some */
     late_worker *workers;
 } spilled_source;
 
@@ -220,6 +227,37 @@ static nl_status keep_matched(nl_join *join, late_worker *own)
     return nl_buffer_new(join->exec->query->memory, rows + 1, true, &own->matched);
 }
 
+/* Goes to the build chunk that this worker takes next from the shared partition. False: there is none, or it has its share. */
+static bool claim_chunk(spilled_source *source, late_worker *own)
+{
+    const part_task *task = own->current;
+    if (own->pass_rows >= source->share_rows) return false;
+    if (own->claimed == 0) own->claimed = atomic_fetch_add(&source->next_chunk, 1) + 1;
+    uint32_t chunk = own->claimed - 1;
+    for (own->build_file = 0; own->build_file < task->count; own->build_file++) {
+        const uint32_t count = nl_spill_chunk_count(task->build[own->build_file]);
+        if (chunk < count) break;
+        chunk -= count;
+    }
+    own->build_chunk = chunk;
+    return own->build_file < task->count;
+}
+
+/* The same as load_pass for one that is shared: a pass without rows is the last. */
+static nl_status load_shared(spilled_source *source, nl_join_worker *scratch, late_worker *own, size_t *held)
+{
+    own->pass_rows = 0;
+    for (bool is_full = false; !is_full && claim_chunk(source, own);) {
+        if (own->pass_rows == 0) own->part = NL_JOIN_PARTS + own->claimed; /* nobody else's */
+        NL_TRY(load_chunk(source->join, scratch, own, held, &is_full));
+        if (!is_full) own->claimed = 0;
+        own->pass_rows = own->store.row_count;
+    }
+    own->is_last_pass = own->pass_rows == 0;
+    if (own->is_last_pass) own->file = own->current->count; /* nothing to be joined with */
+    return NULL;
+}
+
 /* The build rows of the next pass. */
 static nl_status load_pass(spilled_source *source, nl_worker *worker, late_worker *own)
 {
@@ -232,7 +270,8 @@ static nl_status load_pass(spilled_source *source, nl_worker *worker, late_worke
     own->probe_at = own->unmatched = 0;
     nl_join_table_fini(&own->table);
     nl_row_store_clear(&own->store);
-    for (bool is_full = false; !is_full && !status && own->build_file < task->count;) {
+    if (source->is_shared) status = load_shared(source, scratch, own, &held);
+    for (bool is_full = source->is_shared; !is_full && !status && own->build_file < task->count;) {
         if (own->build_chunk < nl_spill_chunk_count(task->build[own->build_file])) {
             status = load_chunk(join, scratch, own, &held, &is_full);
         } else {
@@ -240,7 +279,7 @@ static nl_status load_pass(spilled_source *source, nl_worker *worker, late_worke
             own->build_chunk = 0;
         }
     }
-    own->is_last_pass = own->build_file == task->count;
+    if (!source->is_shared) own->is_last_pass = own->build_file == task->count;
     nl_row_store *stores[] = {&own->store};
     if (!status) status = nl_join_table_make(join, stores, 1, false, &own->table);
     nl_exec_unhold(join->exec, held);
@@ -309,6 +348,16 @@ static nl_status step(spilled_source *source, nl_worker *worker, late_worker *ow
     return push_unmatched(join, worker, &own->table, own->unmatched - count, count);
 }
 
+static nl_status begin_shared(spilled_source *source, late_worker *own, bool *is_done)
+{
+    *is_done = own->has_begun;
+    if (*is_done) return NULL;
+    own->has_begun = true;
+    for (uint32_t part = 0; part < NL_JOIN_PARTS; part++)
+        if (atomic_load_explicit(&source->join->is_spilled[part], memory_order_relaxed)) return first_task(source, part, own);
+    return NULL;
+}
+
 static nl_status spilled_next(nl_source *self, nl_worker *worker, nl_batch *batch, uint64_t *morsel, bool *is_done)
 {
     (void)batch;
@@ -331,6 +380,7 @@ static nl_status spilled_next(nl_source *self, nl_worker *worker, nl_batch *batc
         free_task(task);
         return status;
     }
+    if (source->is_shared) return begin_shared(source, own, is_done);
     uint32_t part = atomic_fetch_add(&source->next_part, 1);
     *morsel = own->part = part;
     *is_done = part >= NL_JOIN_PARTS || !atomic_load_explicit(&join->any_spilled, memory_order_relaxed);
@@ -354,10 +404,21 @@ static void spilled_free(nl_source *self)
 
 static nl_status spilled_start(nl_source *self)
 {
-    const spilled_source *source = NL_CONTAINER(self, spilled_source, base);
-    bool any_spilled = atomic_load_explicit(&source->join->any_spilled, memory_order_relaxed);
+    spilled_source *source = NL_CONTAINER(self, spilled_source, base);
+    nl_join *join = source->join;
+    bool any_spilled = atomic_load_explicit(&join->any_spilled, memory_order_relaxed);
     self->is_serial = !any_spilled;
-    if (any_spilled) nl_join_release_built(source->join);
+    if (!any_spilled) return NULL;
+    nl_join_release_built(join);
+    uint32_t spilled_parts = 0;
+    uint64_t rows = 0;
+    for (uint32_t part = 0; part < NL_JOIN_PARTS; part++) {
+        if (!atomic_load_explicit(&join->is_spilled[part], memory_order_relaxed)) continue;
+        spilled_parts++;
+        for (uint32_t w = 0; w < self->exec->worker_count; w++) rows += nl_spill_row_count(join->workers[w].build_spills[part]);
+    }
+    source->is_shared = join->key_count == 0 && spilled_parts == 1 && !needs_matched(join) && self->exec->worker_count > 1;
+    source->share_rows = rows / self->exec->worker_count + 1;
     return NULL;
 }
 

@@ -212,6 +212,48 @@ static void test_large_sides_join_and_spill(void **state)
     }
 }
 
+/* One partition on disk, whose build rows several workers take by turns, each with all probe rows. */
+static void test_passes_without_keys_give_each_pair_once(void **state)
+{
+    (void)state;
+    enum { LEFT = 900, RIGHT = 400 };
+    static const nl_join_kind kinds[] = {NL_JOIN_INNER, NL_JOIN_CROSS, NL_JOIN_RIGHT, NL_JOIN_LEFT, NL_JOIN_FULL};
+    const nl_logical *left = range(0, LEFT, 1);
+    const nl_logical *numbers = range(0, RIGHT, 1);
+    const nl_expr *exprs[] = {call("*", column_of(numbers, 0), integer(2))};
+    const nl_logical *right = project(numbers, exprs, 1);
+    for (size_t kind = 0; kind < NL_COUNT(kinds); kind++) {
+        const bool is_cross = kinds[kind] == NL_JOIN_CROSS;
+        int64_t count = 0, lefts = 0, rights = 0;
+        for (int64_t l = 0; l < LEFT; l++) {
+            for (int64_t r = 0; r < 2 * RIGHT; r += 2) {
+                if (!is_cross && l >= r) continue;
+                count++;
+                lefts += l;
+                rights += r;
+            }
+        }
+        if (kinds[kind] == NL_JOIN_RIGHT || kinds[kind] == NL_JOIN_FULL) count++; /* r = 0 */
+        for (int64_t l = 2 * RIGHT - 2; l < LEFT && (kinds[kind] == NL_JOIN_LEFT || kinds[kind] == NL_JOIN_FULL); l++) {
+            count++;
+            lefts += l;
+        }
+        nl_logical *joined = join(left, right, kinds[kind], is_cross ? NULL : call("<", column_of(left, 0), column_of(right, 0)));
+        nl_value one = nl_value_int(nl_type_bigint(), 1);
+        const nl_expr *calls[] = {aggregate_call("count", nl_expr_literal(arena, &one)), aggregate_call("sum", column_of(joined, 0)), aggregate_call("sum", column_of(joined, 1))};
+        char *expected = NULL;
+        assert_true(asprintf(&expected, "%lld|%lld|%lld\n", (long long)count, (long long)lefts, (long long)rights) > 0);
+        const run_mode modes[] = {{1, 50, true}, {2, 50, true}, {4, 16, true}, {4, NL_BATCH_ROWS, true}, {4, NL_BATCH_ROWS, false}};
+        for (size_t i = 0; i < NL_COUNT(modes); i++) {
+            char *text = NULL;
+            expect_success(run_in_mode(aggregate(joined, NULL, 0, calls, 3), "", &modes[i], &text));
+            assert_string_equal(text, expected);
+            free(text);
+        }
+        free(expected);
+    }
+}
+
 static void test_a_small_budget_joins_on_disk(void **state)
 {
     (void)state;
@@ -323,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_not_in_minds_nulls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_in_as_a_value_can_be_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_sides_join_and_spill, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_passes_without_keys_give_each_pair_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_budget_joins_on_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_probe_sides_scan_hears_of_the_build_keys, set_up, tear_down),
     };

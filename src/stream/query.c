@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "exec/source/plain_files.h"
 
@@ -171,7 +172,9 @@ static nl_status plan_batch(nl_stream_query *query, bool is_limited, bool may_be
     query->timestamp_ms = nl_now_micros() / 1000;
     const int64_t writing = nl_stream_clock();
     nl_stream_set_message(query, "Writing offsets to log");
+    NL_CRASH_POINT("stream.planned");
     NL_TRY(write_offsets(query));
+    NL_CRASH_POINT("stream.offsets");
     query->times.wal_commit = nl_stream_clock() - writing;
     query->is_planned = true;
     return NULL;
@@ -250,7 +253,9 @@ static nl_status run_trigger(nl_stream_query *query, bool is_limited, bool may_b
     if (!status && *has_run) {
         nl_stream_set_message(query, "Processing new data");
         status = nl_stream_run_batch(query);
+        NL_CRASH_POINT("stream.written");
         if (!status) status = end_batch(query);
+        NL_CRASH_POINT("stream.committed");
     }
     if (!status) {
         end_trigger(query, *has_run);

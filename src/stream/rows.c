@@ -297,6 +297,7 @@ static nl_status add_locked(nl_stream_rows *rows, nl_batch *batch)
 nl_status nl_stream_rows_add(nl_stream_rows *rows, nl_batch *batch)
 {
     NL_TRY(nl_batch_compact(batch, rows->memory));
+    for (uint32_t i = 0; i < batch->column_count; i++) nl_vector_relabel(&batch->columns[i], rows->types[i]); /* rows outlive the statement whose types they have */
     if (batch->row_count == 0) {
         nl_batch_fini(batch);
         return NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/number.h"
 #include "exec/source/plain_files.h"
 #include "stream/file_log.h"
@@ -117,6 +118,39 @@ static nl_status note_file(void *argument, const nl_file_info *info)
     return NULL;
 }
 
+/* A batch's files have names of its own, so that a repeated batch finds those of the run that died: "part-00000-<query>-b7-c000.parquet". */
+static nl_str target_name(const nl_stream_query *query, nl_arena *arena, uint32_t i, nl_str written)
+{
+    const size_t dot = nl_str_find_char(written, '.', 0);
+    return nl_arena_f(arena, "part-%05u-%s-b%" PRId64 "-c000" NL_STR_FMT, i, query->checkpoint->id, query->batch, NL_STR_ARG(dot == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(written, dot, written.length)));
+}
+
+typedef struct leftovers {
+    nl_stream_query *query;
+    nl_arena *arena;
+    nl_str tag;    /* that the batch's files have in their names */
+    nl_list paths; /* nl_str * */
+} leftovers;
+
+static nl_status note_leftover(void *argument, const nl_file_info *info)
+{
+    leftovers *left = argument;
+    if (info->is_directory || nl_str_find(nl_path_name(info->path), left->tag, 0) == NL_NOT_FOUND) return NULL;
+    nl_str *path = NL_NEW(left->arena, nl_str);
+    *path = nl_arena_str(left->arena, info->path);
+    nl_list_add(left->arena, &left->paths, path);
+    return NULL;
+}
+
+/* Files of a run that died before it could say that they count. */
+static nl_status remove_leftovers(nl_stream_query *query, nl_arena *scratch)
+{
+    leftovers left = {.query = query, .arena = scratch, .tag = nl_arena_f(scratch, "-%s-b%" PRId64 "-", query->checkpoint->id, query->batch)};
+    NL_TRY(nl_fs_list(query->files, query->options.path, false, note_leftover, &left));
+    for (uint32_t i = 0; i < left.paths.count; i++) NL_TRY(nl_fs_remove(query->files, *(const nl_str *)left.paths.items[i]));
+    return NULL;
+}
+
 static nl_status publish(nl_stream_query *query, nl_arena *scratch)
 {
     moved_files moved = {.query = query, .arena = scratch};
@@ -124,12 +158,14 @@ static nl_status publish(nl_stream_query *query, nl_arena *scratch)
     bool is_there = false;
     NL_TRY(nl_stream_sink_log_has(query->files, query->options.path, query->batch, &is_there));
     if (is_there) return nl_fs_remove_tree(query->files, staging); /* it was written before a crash */
+    NL_TRY(remove_leftovers(query, scratch));
     NL_TRY(nl_fs_list(query->files, staging, true, note_file, &moved));
     nl_file_info *files = NL_NEW_ARRAY(scratch, nl_file_info, moved.from.count + 1);
     for (uint32_t i = 0; i < moved.from.count; i++) {
         const nl_file_info *from = moved.from.items[i];
-        const nl_str to = nl_path_join(scratch, query->options.path, nl_path_name(from->path));
-        NL_TRY(nl_fs_rename(query->files, from->path, to, false));
+        const nl_str to = nl_path_join(scratch, query->options.path, target_name(query, scratch, i, nl_path_name(from->path)));
+        NL_TRY(nl_fs_rename(query->files, from->path, to, true)); /* one of a run that died after this step */
+        NL_CRASH_POINT("stream.published");
         NL_TRY(nl_fs_stat(query->files, to, &files[i]));
         files[i].path = nl_stream_file_uri(scratch, to);
     }

@@ -66,7 +66,7 @@ NL_MUST_USE nl_status nl_state_join(nl_state_batch *batch, const nl_logical *nod
 /* ---- stores (state_store.c) ---- */
 
 /* The operator's store, at version batch->version: read from the checkpoint when it is not in memory. */
-NL_MUST_USE nl_status nl_state_open(nl_state_batch *batch, const char *name, nl_state_store **store);
+NL_MUST_USE nl_status nl_state_store_open(nl_state_batch *batch, const char *name, nl_state_store **store);
 /* A part's rows; created empty with that row type. The first key_count columns tell rows apart. Borrowed.
  * Fails: NILAS_STREAM_STATE when what is on disk has another row type (the query was changed). */
 NL_MUST_USE nl_status nl_state_part(nl_state_batch *batch, nl_state_store *store, const char *part, const nl_type *row_type, uint32_t key_count, nl_stream_rows **rows);

@@ -16,20 +16,6 @@ bool nl_watermark_delay(nl_str metadata, int64_t *delay_ms)
     return nl_parse_int64(nl_str_slice(metadata, start, stop), delay_ms);
 }
 
-/* A column that has a delay above the projection, and below, under the same id, none or another one. */
-bool nl_watermark_begins(const nl_logical *plan, const nl_column **column, int64_t *delay_ms)
-{
-    if (plan->kind != NL_PLAN_PROJECT) return false;
-    for (uint32_t i = 0; i < plan->column_count; i++) {
-        int64_t below;
-        const nl_expr *expr = plan->project.exprs[i];
-        if (!nl_watermark_delay(plan->columns[i].metadata, delay_ms) || expr->kind != NL_EXPR_COLUMN || expr->column != plan->columns[i].id) continue;
-        *column = nl_logical_find_column(plan->children[0], expr->column);
-        if (*column && (!nl_watermark_delay((*column)->metadata, &below) || below != *delay_ms)) return true;
-    }
-    return false;
-}
-
 /* ---- where a column comes from ---- */
 
 static bool is_window_type(const nl_type *type)
@@ -111,6 +97,20 @@ bool nl_column_event_time(const nl_logical *plan, const nl_column *column, nl_ev
     event->column = column->id;
     event->is_window = column->type->id == NL_TYPE_STRUCT;
     return true;
+}
+
+/* A column that has a delay above the projection, and below, under the same id, is no event time or has another one. */
+bool nl_watermark_begins(const nl_logical *plan, const nl_column **column, int64_t *delay_ms)
+{
+    if (plan->kind != NL_PLAN_PROJECT) return false;
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        nl_event_time below;
+        const nl_expr *expr = plan->project.exprs[i];
+        if (!nl_watermark_delay(plan->columns[i].metadata, delay_ms) || expr->kind != NL_EXPR_COLUMN || expr->column != plan->columns[i].id) continue;
+        *column = nl_logical_find_column(plan->children[0], expr->column);
+        if (*column && (!nl_column_event_time(plan->children[0], *column, &below) || below.delay_ms != *delay_ms)) return true;
+    }
+    return false;
 }
 
 nl_event_time nl_event_time_of(const nl_logical *plan)

@@ -1,0 +1,22 @@
+/* stream/state_plan.h - small plans over kept rows, as the stateful operators put them together. Inside the folder. */
+#pragma once
+
+#include "stream/state.h"
+
+/* What the operator gives out: a scan with the node's columns. */
+const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, const nl_logical *node);
+/* A scan whose columns have ids of their own. */
+const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_stream_rows *rows);
+/* The child and one more BOOLEAN column, the last. */
+const nl_logical *nl_state_with_flag(nl_state_batch *batch, const nl_logical *child, const char *name, bool value);
+/* Rows of both, by position; new ids. */
+NL_MUST_USE nl_status nl_state_union(nl_state_batch *batch, const nl_logical *a, const nl_logical *b, const nl_logical **both);
+/* a.key <=> b.key of the first key_count columns. */
+NL_MUST_USE nl_status nl_state_same_keys(nl_state_batch *batch, const nl_logical *a, const nl_logical *b, uint32_t key_count, const nl_expr **condition);
+/* The left rows whose first key_count columns are not among the right's. */
+NL_MUST_USE nl_status nl_state_anti_join(nl_state_batch *batch, const nl_logical *left, const nl_logical *right, uint32_t key_count, const nl_logical **plan);
+/* The rows where the condition is true, or where it is not (null counts as not). */
+const nl_logical *nl_state_where(nl_state_batch *batch, const nl_logical *child, const nl_expr *condition, bool is_true);
+/* The child's columns under new ids. */
+const nl_logical *nl_state_renamed(nl_state_batch *batch, const nl_logical *child);
+const nl_type *nl_state_row_type(nl_state_batch *batch, const nl_column *columns, uint32_t count);

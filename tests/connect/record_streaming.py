@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""record_streaming.py sc://host:port [CASE …] - runs streaming_cases.py with real Spark and writes streaming_expected.json."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+from pyspark.sql import SparkSession
+
+from streaming_cases import CASES
+
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "streaming_expected.json")
+
+
+def main():
+    spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    with open(PATH, encoding="utf-8") as file:
+        expected = json.load(file)
+    for name in sys.argv[2:] or CASES:
+        folder = tempfile.mkdtemp(prefix="streaming-")
+        namespace = f"lake.stream_{name}"
+        spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+        for table in spark.sql(f"SHOW TABLES IN {namespace}").collect():
+            spark.sql(f"DROP TABLE {namespace}.{table.tableName}")
+        expected[name] = json.loads(json.dumps(CASES[name](spark, folder, namespace)))
+        shutil.rmtree(folder)
+        print(name, flush=True)
+        with open(PATH, "w", encoding="utf-8") as file:
+            json.dump(expected, file, indent=1, sort_keys=True, ensure_ascii=False)
+            file.write("\n")
+
+
+main()

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""streaming_test.py NILAS [CASE …] - streaming queries against nilas connect: what Spark gives (streaming_cases.py), and what a
+server that is killed, asked and left leaves behind."""
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from pyspark.sql import SparkSession, functions as F
+from pyspark.sql.streaming import StreamingQueryListener
+
+from server import Server, serving
+from streaming_cases import CASES, events, BATCHES, plain, put, SECOND
+
+logging.disable(logging.CRITICAL)
+HERE = os.path.dirname(os.path.abspath(__file__))
+CATALOG = ("spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type=hadoop")
+
+
+def flags(warehouse):
+    return [part for conf in (*CATALOG, f"spark.sql.catalog.lake.warehouse={warehouse}", "spark.sql.session.timeZone=UTC") for part in ("--conf", conf)]
+
+
+def connect(server):
+    return SparkSession.builder.remote(server.url).create()
+
+
+# ---- cases with answers of real Spark ----
+
+# How often an operator's state changed in a batch is counted alike; these cases differ in what is said of batches on purpose.
+SETTLED = ("is_active",)
+
+
+def run_cases(spark, folder, wanted):
+    with open(os.path.join(HERE, "streaming_expected.json"), encoding="utf-8") as file:
+        expected = json.load(file)
+    problems = []
+    for name, case in CASES.items():
+        if wanted and name not in wanted:
+            continue
+        mine = os.path.join(folder, name)
+        os.makedirs(mine)
+        spark.sql(f"CREATE NAMESPACE lake.{name}")
+        try:
+            found = json.loads(json.dumps(case(spark, mine, f"lake.{name}")))
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+        if found != expected.get(name):
+            problems.append(f"{name}\n  nilas {json.dumps(found)}\n  spark {json.dumps(expected.get(name))}")
+    return problems
+
+
+# ---- what only nilas can be asked ----
+
+def a_function_gets_every_batch_once(spark, folder):
+    out = os.path.join(folder, "seen")
+
+    def see(df, number):
+        import json as j
+        rows = [list(map(str, row)) for row in df.collect()]
+        with open(out, "a", encoding="utf-8") as file:
+            file.write(j.dumps([number, df.count(), sorted(rows)]) + "\n")
+        df.createOrReplaceTempView("of_batch")
+        assert df.sparkSession.sql("SELECT count(*) FROM of_batch").collect()[0][0] == len(rows)
+
+    query = events(spark, folder, BATCHES[:3]).select("k", "v").writeStream.foreachBatch(see).option("checkpointLocation", folder + "/c").trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    with open(out, encoding="utf-8") as file:
+        seen = [json.loads(line) for line in file]
+    assert [entry[:2] for entry in seen] == [[0, 3], [1, 2], [2, 2]], seen
+    assert seen[0][2] == [["a", "1"], ["a", "3"], ["b", "2"]], seen
+
+
+def a_function_may_keep_a_table(spark, folder):
+    spark.sql("CREATE TABLE lake.only.kept (k STRING, v BIGINT) USING iceberg")
+
+    def upsert(df, _):
+        df.groupBy("k").agg(F.sum("v").alias("v")).createOrReplaceTempView("news")
+        df.sparkSession.sql("MERGE INTO lake.only.kept t USING news n ON t.k = n.k WHEN MATCHED THEN UPDATE SET v = t.v + n.v WHEN NOT MATCHED THEN INSERT *")
+
+    query = events(spark, folder, BATCHES[:3]).writeStream.foreachBatch(upsert).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert plain(spark.table("lake.only.kept").collect()) == plain([("a", 14), ("b", 9), ("c", 5)]), spark.table("lake.only.kept").collect()
+
+
+def an_exception_of_a_function_ends_the_query(spark, folder):
+    def fail(df, number):
+        raise ValueError("not today")
+
+    query = events(spark, folder, BATCHES[:1]).writeStream.foreachBatch(fail).start()
+    try:
+        query.awaitTermination(60)
+        raise AssertionError("it goes on")
+    except Exception as error:
+        assert type(error).__name__ == "StreamingQueryException" and "not today" in str(error), error
+    assert not query.isActive and "not today" in str(query.exception())
+
+
+def rows_reach_foreach(spark, folder):
+    out = os.path.join(folder, "rows")
+
+    class Writer:
+        def open(self, partition, epoch):
+            self.file = open(out, "a", encoding="utf-8")
+            return True
+
+        def process(self, row):
+            self.file.write(f"{row.k}{row.v}\n")
+
+        def close(self, error):
+            self.file.close()
+
+    query = events(spark, folder, BATCHES[:2]).writeStream.foreach(Writer()).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    with open(out, encoding="utf-8") as file:
+        assert sorted(file.read().split()) == ["a1", "a3", "a4", "b2", "c5"]
+
+
+def listeners_hear_of_everything(spark, folder):
+    heard = []
+
+    class Listener(StreamingQueryListener):
+        def onQueryStarted(self, event):
+            heard.append(("started", event.name))
+
+        def onQueryProgress(self, event):
+            heard.append(("progress", event.progress.batchId, event.progress.numInputRows))
+
+        def onQueryIdle(self, event):
+            pass
+
+        def onQueryTerminated(self, event):
+            heard.append(("terminated", event.exception))
+
+    listener = Listener()
+    spark.streams.addListener(listener)
+    query = events(spark, folder, BATCHES[:2]).writeStream.format("memory").queryName("heard").trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    spark.streams.removeListener(listener)
+    assert heard == [("started", "heard"), ("progress", 0, 3), ("progress", 1, 2), ("terminated", None)], heard
+
+
+def files_count_once(spark, folder):
+    out = os.path.join(folder, "out")
+    for more in range(2):
+        df = events(spark, folder, BATCHES[: 2 + more])
+        query = df.writeStream.format("parquet").option("checkpointLocation", folder + "/c").trigger(availableNow=True).start(out)
+        assert query.awaitTermination(60)
+    assert spark.read.parquet(out).count() == 7
+    assert sorted(os.listdir(os.path.join(out, "_spark_metadata"))) == ["0", "1", "2"]
+    again = spark.readStream.schema("t timestamp, k string, v int").parquet(out).writeStream.format("memory").queryName("again").trigger(availableNow=True).start()
+    assert again.awaitTermination(60) and spark.table("again").count() == 7
+
+
+def a_query_waits_for_its_interval(spark, _):
+    query = spark.readStream.format("rate").option("rowsPerSecond", 3).load().writeStream.format("memory").queryName("ticks").trigger(processingTime="1 second").start()
+    assert query.awaitTermination(3) is False
+    query.stop()
+    counts = [progress.numInputRows for progress in query.recentProgress]
+    assert 1 <= len(counts) <= 5 and set(counts) <= {0, 3, 6}, counts
+    assert spark.table("ticks").count() in (6, 9, 12)
+
+
+def another_run_takes_the_checkpoint(spark, folder):
+    df = events(spark, folder, BATCHES[:1])
+    first = df.writeStream.format("noop").option("checkpointLocation", folder + "/c").start()
+    first.processAllAvailable()
+    second = df.writeStream.format("noop").option("checkpointLocation", folder + "/c").start()
+    assert not first.isActive and second.isActive and first.id == second.id and first.runId != second.runId
+    second.stop()
+
+
+def what_is_not_there_says_so(spark, folder):
+    df = spark.readStream.format("rate").load()
+    for call in (lambda: df.writeStream.format("noop").trigger(continuous="1 second").start(),
+                 lambda: df.limit(3).writeStream.format("noop").start(),
+                 lambda: df.withWatermark("timestamp", "1 second").groupBy(F.session_window("timestamp", "5 seconds")).count().writeStream.format("noop").start(),
+                 lambda: df.groupBy(F.rollup("value") if hasattr(F, "rollup") else "value").count() and df.rollup("value").count().writeStream.format("noop").outputMode("complete").start(),
+                 lambda: df.writeStream.format("parquet").partitionBy("value").option("checkpointLocation", folder + "/c").start(folder + "/o"),
+                 lambda: spark.readStream.format("kafka").load().schema):
+        try:
+            call()
+        except Exception as error:
+            assert "UNSUPPORTED_FEATURE" in str(error), error
+        else:
+            raise AssertionError("it goes on")
+
+
+ONLY_HERE = [a_function_gets_every_batch_once, a_function_may_keep_a_table, an_exception_of_a_function_ends_the_query, rows_reach_foreach, listeners_hear_of_everything,
+             files_count_once, a_query_waits_for_its_interval, another_run_takes_the_checkpoint, what_is_not_there_says_so]
+
+
+# ---- killed servers ----
+
+PLACES = ["stream.planned", "stream.offsets:2", "stream.state:3", "stream.written", "stream.written:2", "stream.committed:2"]
+
+
+def drain(spark, folder):
+    df = spark.readStream.format("iceberg").option("streaming-max-files-per-micro-batch", 1).load("lake.crash.src").withWatermark("t", "0 seconds")
+    query = (df.dropDuplicates(["k", "t"]).writeStream.option("checkpointLocation", folder + "/c").trigger(availableNow=True).toTable("lake.crash.dst"))
+    counts = df.groupBy("k").agg(F.sum("v").alias("v")).writeStream.outputMode("complete").option("checkpointLocation", folder + "/d").trigger(availableNow=True)
+    assert query.awaitTermination(60)
+    assert counts.toTable("lake.crash.counts").awaitTermination(60)
+
+
+def a_killed_server_loses_and_doubles_nothing(nilas, folder):
+    """SIGKILL between any two steps of a batch, state and all."""
+    for number, place in enumerate(PLACES):
+        mine = os.path.join(folder, f"crash{number}")
+        os.makedirs(mine)
+        with serving(nilas, *flags(mine + "/lake")) as server:
+            spark = connect(server)
+            spark.sql("CREATE TABLE lake.crash.src (t TIMESTAMP, k STRING, v INT) USING iceberg")
+            for i in range(4):
+                spark.sql(f"INSERT INTO lake.crash.src SELECT timestamp'2026-01-01' + make_interval(0, 0, 0, 0, 0, 0, {i} + id % 2), concat('k', id % 3), id FROM range(6)")
+            wanted = plain(spark.sql("SELECT k, sum(v) FROM lake.crash.src GROUP BY k").collect())
+            distinct = spark.sql("SELECT count(DISTINCT k, t) FROM lake.crash.src").collect()[0][0]
+            spark.stop()
+        os.environ["NILAS_CRASH"] = place
+        try:
+            server = Server(nilas, *flags(mine + "/lake"))
+        finally:
+            del os.environ["NILAS_CRASH"]
+        client = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--drain", server.url, mine], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 40
+        while server.is_alive() and time.monotonic() < deadline and client.poll() is None:
+            time.sleep(0.02)
+        client.kill()
+        client.wait()
+        assert server.process.poll() == -signal.SIGKILL, f"{place} was not met: {server.process.poll()} {server.read_log()}"
+        server.stop()
+        with serving(nilas, *flags(mine + "/lake")) as again:
+            spark = connect(again)
+            drain(spark, mine)
+            found = plain(spark.table("lake.crash.counts").collect())
+            rows = spark.sql("SELECT count(*), count(DISTINCT k, t) FROM lake.crash.dst").collect()[0]
+            spark.stop()
+        assert found == wanted, f"{place}: {found} {wanted}"
+        assert tuple(rows) == (distinct, distinct), f"{place}: {rows} {distinct}"
+
+
+def main():
+    if sys.argv[1] == "--drain":
+        return drain(SparkSession.builder.remote(sys.argv[2]).create(), sys.argv[3])
+    nilas, wanted = sys.argv[1], sys.argv[2:]
+    problems = []
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="streaming-") as folder:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        with serving(nilas, *flags(folder + "/lake")) as server:
+            spark = connect(server)
+            problems += run_cases(spark, folder, wanted)
+            spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.only")
+            for test in ONLY_HERE:
+                if wanted and test.__name__ not in wanted:
+                    continue
+                mine = os.path.join(folder, test.__name__)
+                os.makedirs(mine)
+                try:
+                    test(spark, mine)
+                except Exception as error:
+                    problems.append(f"{test.__name__}: {type(error).__name__}: {error}")
+            spark.stop()
+        if not wanted or "crash" in wanted:
+            a_killed_server_loses_and_doubles_nothing(nilas, folder)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"streaming: {len(problems)} problems, {time.monotonic() - began:.0f} s")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

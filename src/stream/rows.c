@@ -332,6 +332,9 @@ void nl_stream_rows_replace(nl_stream_rows *rows, nl_stream_rows *by)
 {
     uint32_t batch_count;
     row_set *set = hold_set(by, &batch_count);
+    NL_ASSERT(!set->spill); /* a file has the types of its rows for ever */
+    for (uint32_t i = 0; i < batch_count; i++)
+        for (uint32_t c = 0; c < set->batches[i].column_count; c++) nl_vector_relabel(&set->batches[i].columns[c], rows->types[c]);
     nl_mutex_lock(rows->mutex);
     row_set *before = rows->set;
     rows->set = set;

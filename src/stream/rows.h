@@ -20,7 +20,8 @@ void nl_stream_rows_release(nl_stream_rows *rows); /* NULL is fine */
 NL_MUST_USE nl_status nl_stream_rows_add(nl_stream_rows *rows, nl_batch *batch);
 /* Runs the plan and adds its rows; its columns have the types of the row type. */
 NL_MUST_USE nl_status nl_stream_rows_run(nl_stream_rows *rows, nl_query *query, const nl_logical *optimized);
-/* Takes the other's rows in place of its own; scans that run keep theirs. Same row type. */
+/* Takes the other's rows in place of its own; scans that run keep theirs. Same row type; nobody else reads the other, which
+ * stays in memory. */
 void nl_stream_rows_replace(nl_stream_rows *rows, nl_stream_rows *by);
 uint64_t nl_stream_rows_count(const nl_stream_rows *rows);
 uint64_t nl_stream_rows_bytes(const nl_stream_rows *rows); /* in memory */

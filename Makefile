@@ -55,6 +55,10 @@ pandas: build   ## pandas-on-Spark through nilas connect, as on real Spark
 dbt: build      ## a project of dbt-spark by nilas submit, as on real Spark (fetches dbt; two minutes)
 	@scripts/dbt.sh build/debug/nilas
 
+connect-hostile: build ## killed clients and hostile requests, the long form: 100 sessions
+	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/killed_test.py $(CURDIR)/build/debug/nilas 100
+	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/hostile_test.py $(CURDIR)/build/debug/nilas 5
+
 connect-plans: build ## plans of PySpark with bytes changed, against nilas connect (make connect-plans SEED=1 SECONDS=60)
 	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/mutated_plans.py $(CURDIR)/build/debug/nilas $(or $(SEED),1) $(or $(SECONDS),60)
 

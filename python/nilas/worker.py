@@ -25,6 +25,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 
 FRAME_BYTES_MAX = 1 << 31
 END_OF_STREAM = struct.pack("!i", -4)
@@ -511,6 +512,10 @@ def run(worker, channel, payload):
         at += size
     for key, value in task.get("environment", {}).items():
         os.environ[key] = value
+    global files_root
+    files_root = task["files"] or files_root
+    for archive in task.get("archives", ()):
+        unpack(task["files"], *archive.partition("#")[::2])
     infile = Input(channel, task_header(task, commands), task["eval"] in COGROUPS)
     outfile = Output(channel)
     try:
@@ -524,17 +529,52 @@ def run(worker, channel, payload):
     return infile.is_ended
 
 
+def unpack(root, name, folder):
+    """Unpacks an archive of the session, once: whoever is first gives the folder its name."""
+    import shutil
+    import tempfile
+
+    target = os.path.join(root, os.path.basename(folder) or name)
+    if os.path.isdir(target):
+        return
+    made = tempfile.mkdtemp(prefix=".unpacking-", dir=root)
+    is_zip = name.endswith((".zip", ".jar"))
+    safely = {"filter": "data"} if not is_zip and sys.version_info >= (3, 12) else {}
+    shutil.unpack_archive(os.path.join(root, ".archives", name), made, "zip" if is_zip else None, **safely)
+    try:
+        os.rename(made, target)
+    except OSError:  # another worker was faster
+        shutil.rmtree(made, ignore_errors=True)
+
+
+files_root = ""  # of the session's artifacts
+
+
 def end_with(number_of_socket):
-    """Ends this process when nilas has ended, also in the middle of a function."""
+    """Ends this process when nilas has ended, also in the middle of a function. One that was killed leaves its folder to us."""
+    parent = os.getppid()
     poll = select.poll()
     poll.register(number_of_socket, select.POLLRDHUP)
     while not poll.poll():
         pass
+    leave(parent)
+
+
+def leave(parent):
+    if files_root and os.path.basename(files_root).startswith("nilas-files-"):
+        for _ in range(20):  # the living end us by a signal
+            if os.getppid() != parent:
+                import shutil
+
+                shutil.rmtree(files_root, ignore_errors=True)
+                break
+            time.sleep(0.05)
     os._exit(0)
 
 
 def serve(number_of_socket):
     channel = Channel(socket.socket(fileno=number_of_socket))
+    parent = os.getppid()
     threading.Thread(target=end_with, args=(number_of_socket,), daemon=True).start()
     problem = None
     try:
@@ -549,7 +589,7 @@ def serve(number_of_socket):
     while True:
         frame = channel.receive()
         if frame is None:
-            return
+            return leave(parent)
         if problem:
             channel.send(b"X", problem.encode())
             return

@@ -378,6 +378,15 @@ void nl_command_clear_cache(nl_session *session)
     while (self && self->first) drop_entry(&self->first);
 }
 
+void nl_command_rest_cache(nl_session *session)
+{
+    const cache *self = cache_of(session);
+    for (entry *e = self ? self->first : NULL; e; e = e->next) {
+        nl_kept_release(e->kept);
+        e->kept = NULL;
+    }
+}
+
 /* ---- checkpoints ---- */
 
 static void close_result(void *result)

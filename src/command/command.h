@@ -48,6 +48,7 @@ NL_MUST_USE nl_status nl_command_persist(nl_session *session, const nl_command_t
 NL_MUST_USE nl_status nl_command_unpersist(nl_session *session, const nl_command_tree *tree);
 NL_MUST_USE nl_status nl_command_storage_level(nl_session *session, const nl_command_tree *tree, nl_storage_level *level, bool *is_found);
 void nl_command_clear_cache(nl_session *session);
+void nl_command_rest_cache(nl_session *session); /* what is cached stays so, without its rows: they are made again when wanted */
 void nl_command_tables_changed(nl_session *session); /* by other ways than statements: what is kept is compared when it is next used */
 /* The query's rows as a table (counted), made now or by its first scan. */
 struct nl_table;

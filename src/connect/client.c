@@ -1,16 +1,20 @@
 /* connect/client.c - sessions of clients: found by user and id, their lanes, their end. */
 #include "connect/streaming.h"
 
+#include <malloc.h>
 #include <stdlib.h>
-#include <time.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/calendar.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "exec/python/worker.h"
 #include "plan/table.h"
 
-#define SECOND_MICROS 1000000ll
+#define SECOND_MICROS   1000000ll
+#define LEFT_MICROS_MAX (90 * SECOND_MICROS) /* PySpark comes back within a minute, if it does */
+#define REST_MICROS     (60 * SECOND_MICROS)
 
 bool nl_uuid_is_valid(nl_str text)
 {
@@ -74,12 +78,10 @@ static nl_status find_artifact(nl_connect_host *host, nl_str hash, nl_str *bytes
     nl_builder name;
     nl_builder_init(&name, 4096);
     nl_append_f(&name, "cache/" NL_STR_FMT, NL_STR_ARG(hash));
-    nl_buffer *content = nl_client_artifact(client, nl_builder_str(&name));
+    nl_bytes content = {0};
+    *is_found = nl_client_artifact(client, nl_builder_str(&name), &content); /* it stays: cached relations are never replaced */
     nl_builder_fini(&name);
-    *is_found = content != NULL;
-    if (!content) return NULL;
-    *bytes = (nl_str){(const char *)content->data, content->size_bytes};
-    nl_buffer_release(content); /* the client keeps it: cached relations are never replaced */
+    if (*is_found) *bytes = (nl_str){(const char *)content.data, content.length};
     return NULL;
 }
 
@@ -220,8 +222,62 @@ nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str obs
         return NL_RAISE(INVALID_HANDLE__SESSION_CHANGED, NL_P_STR("handle", id));
     }
     atomic_store(&found->used_micros, nl_now_micros());
+    nl_mutex_lock(&found->mutex);
+    found->is_resting = false;
+    nl_mutex_unlock(&found->mutex);
     *client = found;
     return NULL;
+}
+
+/* ---- connections -------------------------------------------------------------------------------------------------- */
+
+static bool remove_connection(nl_client *client, uint64_t id)
+{
+    for (uint32_t i = 0; i < NL_MIN(client->connection_count, NL_CLIENT_CONNECTIONS); i++) {
+        if (client->connections[i] != id) continue;
+        if (client->connection_count > NL_CLIENT_CONNECTIONS) return false;
+        client->connections[i] = client->connections[--client->connection_count];
+        return true;
+    }
+    return false;
+}
+
+static void note_left(nl_client *client)
+{
+    client->left_micros = nl_now_micros();
+    client->is_resting = false;
+}
+
+void nl_client_heard(nl_client *client, nl_rpc *rpc)
+{
+    const uint64_t id = nl_rpc_connection_id(rpc);
+    bool is_known = false;
+    nl_mutex_lock(&client->mutex);
+    for (uint32_t i = 0; i < NL_MIN(client->connection_count, NL_CLIENT_CONNECTIONS); i++) is_known |= client->connections[i] == id;
+    if (!is_known && client->connection_count < NL_CLIENT_CONNECTIONS) client->connections[client->connection_count] = id;
+    if (!is_known && client->connection_count <= NL_CLIENT_CONNECTIONS) client->connection_count++;
+    client->left_micros = 0;
+    nl_mutex_unlock(&client->mutex);
+    /* It may have hung up before the client knew of it; if it does so now, the network thread finds it in the list. */
+    if (!nl_rpc_is_open(rpc)) {
+        nl_mutex_lock(&client->mutex);
+        if (!is_known && remove_connection(client, id) && client->connection_count == 0) note_left(client);
+        nl_mutex_unlock(&client->mutex);
+    }
+}
+
+void nl_connect_hung_up(void *argument, uint64_t connection_id)
+{
+    nl_connect *connect = argument;
+    nl_mutex_lock(&connect->mutex);
+    for (uint32_t i = 0; i < NL_CLIENT_BUCKETS; i++) {
+        for (nl_client *client = connect->buckets[i]; client; client = client->next_in_bucket) {
+            nl_mutex_lock(&client->mutex);
+            if (remove_connection(client, connection_id) && client->connection_count == 0) note_left(client);
+            nl_mutex_unlock(&client->mutex);
+        }
+    }
+    nl_mutex_unlock(&connect->mutex);
 }
 
 /* ---- the lane ----------------------------------------------------------------------------------------------------- */
@@ -311,7 +367,6 @@ static nl_status run_lane(void *argument, uint32_t worker)
     if (task) {
         task->run(client, task->argument);
         free(task);
-        atomic_store(&client->used_micros, nl_now_micros());
         nl_mutex_lock(&client->mutex);
         client->lane_count--;
         nl_mutex_unlock(&client->mutex);
@@ -381,20 +436,23 @@ void nl_connect_forget(nl_connect *connect, nl_client *client)
     }
     nl_mutex_unlock(&connect->mutex);
     if (!was_there) return;
+    atomic_fetch_add_explicit(&connect->ended_count, 1, memory_order_relaxed); /* its memory is worth giving back, too */
     nl_client_close(client);
     nl_client_release(client);
 }
 
-/* Counted operations of the client that nobody has listened to for too long. */
+/* Counted operations of the client that nobody has listened to for too long; those of a client that has hung up have
+ * less time: it would have come back. */
 static void end_abandoned(nl_client *client, int64_t now)
 {
     const int64_t micros_max = client->connect->options.detached_seconds * SECOND_MICROS;
     for (;;) {
         nl_operation *found = NULL;
         nl_mutex_lock(&client->mutex);
+        const bool has_left = client->left_micros && now - client->left_micros > NL_MIN(micros_max, LEFT_MICROS_MAX);
         for (nl_operation *operation = client->operations; operation && !found; operation = operation->next) {
             nl_mutex_lock(&operation->mutex);
-            if (operation->detached_micros && now - operation->detached_micros > micros_max) found = nl_operation_retain(operation);
+            if (operation->detached_micros && (has_left || now - operation->detached_micros > micros_max)) found = nl_operation_retain(operation);
             nl_mutex_unlock(&operation->mutex);
         }
         nl_mutex_unlock(&client->mutex);
@@ -402,6 +460,31 @@ static void end_abandoned(nl_client *client, int64_t now)
         nl_operation_remove(found, true);
         nl_operation_release(found);
     }
+}
+
+static void rest(nl_client *client, void *argument)
+{
+    (void)argument;
+    if (!client->session) return;
+    nl_mutex_lock(&client->mutex);
+    const bool has_left = client->left_micros != 0;
+    nl_mutex_unlock(&client->mutex);
+    nl_python_trim(client->session);
+    if (has_left) nl_command_rest_cache(client->session);
+}
+
+/* A client that does nothing for a while gives up its processes, one that has hung up what it has cached, too: both come
+ * again when they are needed. */
+static void let_rest(nl_client *client, int64_t now)
+{
+    const int64_t left_max = NL_MIN(client->connect->options.detached_seconds * SECOND_MICROS, LEFT_MICROS_MAX);
+    nl_mutex_lock(&client->mutex);
+    const bool is_busy = client->is_turn_taken || client->turn_waiters || client->first_task || client->operations || client->is_resting;
+    const bool has_left = client->left_micros && now - client->left_micros > left_max;
+    const bool must_rest = !is_busy && (has_left || now - atomic_load(&client->used_micros) > REST_MICROS);
+    client->is_resting |= must_rest && (has_left || !client->left_micros);
+    nl_mutex_unlock(&client->mutex);
+    if (must_rest) (void)nl_client_enqueue(client, false, rest, NULL);
 }
 
 static bool is_idle(nl_client *client, int64_t now)
@@ -412,11 +495,57 @@ static bool is_idle(nl_client *client, int64_t now)
     return is_resting && !nl_streams_is_active(client->streams) && now - atomic_load(&client->used_micros) > client->connect->options.idle_seconds * SECOND_MICROS;
 }
 
+static void tell_progress(nl_client *client, int64_t now)
+{
+    nl_operation *list[64];
+    uint32_t count = 0;
+    nl_mutex_lock(&client->mutex);
+    for (nl_operation *operation = client->operations; operation && count < NL_COUNT(list); operation = operation->next) list[count++] = nl_operation_retain(operation);
+    nl_mutex_unlock(&client->mutex);
+    for (uint32_t i = 0; i < count; i++) {
+        nl_operation_tell_progress(list[i], now);
+        nl_operation_release(list[i]);
+    }
+}
+
+static bool is_busy(nl_client *client)
+{
+    nl_mutex_lock(&client->mutex);
+    bool is_running = client->lane_count || client->first_task;
+    for (nl_operation *operation = client->operations; operation && !is_running; operation = operation->next) {
+        nl_mutex_lock(&operation->mutex);
+        is_running = !operation->is_finished && !operation->is_paused;
+        nl_mutex_unlock(&operation->mutex);
+    }
+    nl_mutex_unlock(&client->mutex);
+    return is_running;
+}
+
+static nl_status trim(void *argument, uint32_t worker)
+{
+    (void)argument, (void)worker;
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
+    return NULL;
+}
+
+/* What statements have freed stays with the allocator, in pieces between what is still used. When nothing runs it goes
+ * back to the system. */
+static void trim_memory(nl_connect *connect)
+{
+    const uint64_t ended = atomic_load(&connect->ended_count);
+    if (ended == connect->trimmed_count) return;
+    connect->trimmed_count = ended;
+    nl_connect_add_task(connect, false, trim, NULL);
+}
+
 /* Ends what nobody wants any more. */
 void nl_connect_tick(void *argument)
 {
     nl_connect *connect = argument;
     const int64_t now = nl_now_micros();
+    bool is_any_busy = false;
     for (uint32_t i = 0; i < NL_CLIENT_BUCKETS; i++) {
         nl_client *list[16];
         uint32_t count = 0;
@@ -426,6 +555,9 @@ void nl_connect_tick(void *argument)
         for (uint32_t k = 0; k < count; k++) {
             end_abandoned(list[k], now);
             nl_streams_tick(list[k]->streams);
+            tell_progress(list[k], now);
+            let_rest(list[k], now);
+            is_any_busy |= is_busy(list[k]);
             if (is_idle(list[k], now)) {
                 nl_log(NL_LOG_INFO, "the session " NL_STR_FMT " is ended: nothing was asked of it for a while", NL_STR_ARG(list[k]->id));
                 nl_connect_forget(connect, list[k]);
@@ -433,4 +565,5 @@ void nl_connect_tick(void *argument)
             nl_client_release(list[k]);
         }
     }
+    if (!is_any_busy) trim_memory(connect);
 }

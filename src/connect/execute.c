@@ -7,6 +7,7 @@
 #include "column/arrow_ipc.h"
 
 #define BATCH_BYTES        ((4u << 20) / 10 * 7) /* Spark's: seven tenths of spark.connect.grpc.arrow.maxBatchSize */
+#define PROGRESS_MICROS    2000000    /* spark.connect.progress.reportInterval */
 #define BATCH_ROWS_DEFAULT 10000      /* spark.sql.execution.arrow.maxRecordsPerBatch */
 
 typedef Spark__Connect__ExecutePlanResponse execute_response;
@@ -114,10 +115,41 @@ static nl_status add_observed(nl_operation *operation, const Spark__Connect__Rel
     return NULL;
 }
 
+/* One stage, as far as we know its end: files are its tasks, or the workers when it reads none. */
+void nl_operation_tell_progress(nl_operation *operation, int64_t now)
+{
+    typedef Spark__Connect__ExecutePlanResponse__ExecutionProgress progress_message;
+    typedef Spark__Connect__ExecutePlanResponse__ExecutionProgress__StageInfo stage_message;
+    execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
+    progress_message message = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__EXECUTION_PROGRESS__INIT;
+    stage_message stage = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__EXECUTION_PROGRESS__STAGE_INFO__INIT, *stages[] = {&stage};
+    const int64_t workers = nl_pool_thread_count(operation->client->connect->workers);
+    nl_mutex_lock(&operation->mutex);
+    const bool is_due = operation->progress_micros && now - operation->progress_micros >= PROGRESS_MICROS && operation->rpc && !operation->is_finished;
+    if (is_due) operation->progress_micros = now;
+    nl_mutex_unlock(&operation->mutex);
+    if (!is_due) return;
+    const nl_progress *progress = &operation->progress;
+    const int64_t total = (int64_t)atomic_load(&progress->files_total), done = (int64_t)atomic_load(&progress->files);
+    stage.has_stage_id = stage.has_num_tasks = stage.has_num_completed_tasks = stage.has_input_bytes_read = stage.has_done = true;
+    stage.num_tasks = total > 0 ? total : workers;
+    stage.num_completed_tasks = total > 0 ? NL_MIN(done, total) : 0;
+    stage.input_bytes_read = (int64_t)atomic_load(&progress->bytes);
+    stage.done = total > 0 && done >= total;
+    message.n_stages = 1;
+    message.stages = stages;
+    message.has_num_inflight_tasks = true;
+    message.num_inflight_tasks = NL_MIN(workers, stage.num_tasks - stage.num_completed_tasks);
+    response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_EXECUTION_PROGRESS;
+    response.execution_progress = &message;
+    nl_error_free(nl_operation_add_beside(operation, &response)); /* the query will find out that there is no memory */
+}
+
 static nl_status add_complete(nl_operation *operation)
 {
     execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
     Spark__Connect__ExecutePlanResponse__ResultComplete complete = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESULT_COMPLETE__INIT;
+    nl_operation_completes(operation);
     if (!operation->is_reattachable) return NULL;
     response.response_type_case = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__RESPONSE_TYPE_RESULT_COMPLETE;
     response.result_complete = &complete;
@@ -329,6 +361,9 @@ static nl_status start(nl_operation *operation, bool *is_open)
     NL_TRY(nl_cancel_check(operation->cancel));
     NL_TRY(nl_client_session(operation->client, &session));
     operation->client->has_run = true;
+    nl_mutex_lock(&operation->mutex);
+    operation->progress_micros = nl_now_micros();
+    nl_mutex_unlock(&operation->mutex);
     nl_session_begin_with(session, operation->cancel, &operation->progress);
     operation->time_zone = nl_arena_str(operation->arena, nl_session_get(session, NL_STR("spark.sql.session.timeZone")));
     const nl_str rows_max = nl_session_get(session, NL_STR("spark.sql.execution.arrow.maxRecordsPerBatch"));

@@ -48,6 +48,7 @@ void nl_operation_release(nl_operation *operation)
     nl_arena_free(operation->arena);
     nl_client_release(operation->client);
     nl_mutex_fini(&operation->mutex);
+    nl_mutex_fini(&operation->adding);
     free(operation);
 }
 
@@ -148,12 +149,13 @@ bool nl_operation_must_pause(nl_operation *operation)
     return is_paused;
 }
 
-nl_status nl_operation_add(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response)
+/* `adding` is held. */
+static nl_status add(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response)
 {
     char id[NL_UUID_TEXT_LENGTH + 1];
     nl_response *made = calloc(1, sizeof *made);
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof *made), NL_P("receivedBytes", "0"));
-    made->index = operation->next_index; /* only one thread adds at a time */
+    made->index = operation->next_index; /* changed only under `adding` */
     write_response_id(operation, made->index, id);
     response->session_id = NL_UNCONST(operation->client->id.data);
     response->server_side_session_id = operation->client->server_id;
@@ -175,8 +177,39 @@ nl_status nl_operation_add(nl_operation *operation, Spark__Connect__ExecutePlanR
     return NULL;
 }
 
+nl_status nl_operation_add(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response)
+{
+    nl_mutex_lock(&operation->adding);
+    nl_status status = add(operation, response);
+    nl_mutex_unlock(&operation->adding);
+    return status;
+}
+
+nl_status nl_operation_add_beside(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response)
+{
+    if (pthread_mutex_trylock(&operation->adding) != 0) return NULL;
+    nl_mutex_lock(&operation->mutex);
+    const bool is_over = operation->is_complete || operation->is_finished || !operation->rpc || operation->unsent;
+    nl_mutex_unlock(&operation->mutex);
+    nl_status status = is_over ? NULL : add(operation, response);
+    nl_mutex_unlock(&operation->adding);
+    return status;
+}
+
+void nl_operation_completes(nl_operation *operation)
+{
+    nl_mutex_lock(&operation->adding);
+    nl_mutex_lock(&operation->mutex);
+    operation->is_complete = true;
+    nl_mutex_unlock(&operation->mutex);
+    nl_mutex_unlock(&operation->adding);
+}
+
 void nl_operation_finish(nl_operation *operation, nl_error *error)
 {
+    nl_operation_completes(operation);
+    atomic_store(&operation->client->used_micros, nl_now_micros());
+    atomic_fetch_add_explicit(&operation->client->connect->ended_count, 1, memory_order_relaxed);
     nl_failure failure = {0};
     if (error) nl_failure_init(&failure, error, operation->client->errors);
     nl_mutex_lock(&operation->mutex);
@@ -236,6 +269,7 @@ static nl_operation *make_operation(nl_client *client, const Spark__Connect__Exe
     if (!made) return NULL;
     atomic_init(&made->references, 1);
     nl_mutex_init(&made->mutex);
+    nl_mutex_init(&made->adding);
     made->client = nl_client_retain(client);
     made->cancel = nl_cancel_new(NULL);
     made->request = request;

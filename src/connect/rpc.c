@@ -21,6 +21,9 @@ nl_rpc *nl_rpc_new(nl_connection *connection, int32_t stream_id)
     rpc->server = connection->server;
     rpc->connection = connection;
     rpc->stream_id = stream_id;
+    rpc->connection_id = connection->id;
+    rpc->begun_micros = nl_monotonic_micros();
+    connection->has_called = true;
     rpc->deadline_micros = NL_RPC_NO_DEADLINE;
     rpc->next = connection->calls;
     if (rpc->next) rpc->next->previous = rpc;
@@ -62,6 +65,19 @@ void nl_rpc_release(nl_rpc *rpc)
 void *nl_rpc_service(const nl_rpc *rpc)
 {
     return rpc->server->options.service;
+}
+
+uint64_t nl_rpc_connection_id(const nl_rpc *rpc)
+{
+    return rpc->connection_id;
+}
+
+bool nl_rpc_is_open(nl_rpc *rpc)
+{
+    nl_mutex_lock(&rpc->mutex);
+    const bool is_open = !rpc->is_closed;
+    nl_mutex_unlock(&rpc->mutex);
+    return is_open;
 }
 
 void *nl_rpc_state(const nl_rpc *rpc)
@@ -291,6 +307,7 @@ static bool is_refused(nl_rpc *rpc)
 
 void nl_rpc_receive(nl_rpc *rpc, const uint8_t *data, size_t length)
 {
+    rpc->received_bytes += length;
     while (length > 0 && !is_refused(rpc)) {
         if (rpc->prefix_length < NL_RPC_PREFIX_BYTES) {
             const size_t taken = NL_MIN(length, (size_t)(NL_RPC_PREFIX_BYTES - rpc->prefix_length));

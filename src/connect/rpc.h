@@ -40,6 +40,8 @@ typedef struct nl_rpc_method {
 nl_rpc *nl_rpc_retain(nl_rpc *rpc);
 void nl_rpc_release(nl_rpc *rpc); /* NULL is fine */
 void *nl_rpc_service(const nl_rpc *rpc); /* the `service` of the server's options */
+uint64_t nl_rpc_connection_id(const nl_rpc *rpc); /* of the connection that it came by; never used again */
+bool nl_rpc_is_open(nl_rpc *rpc);                 /* its connection has not hung up, and it was not answered */
 
 /* What a call tells whoever feeds it. Both run on the network thread. */
 typedef struct nl_rpc_hooks {
@@ -74,6 +76,7 @@ typedef struct nl_rpc_server_options {
     uint32_t method_count;
     void *service;
     void (*tick)(void *service); /* about once a second, on the network thread */
+    void (*hung_up)(void *service, uint64_t connection_id); /* after all its calls were closed; on the network thread; or NULL */
 } nl_rpc_server_options;
 
 typedef struct nl_rpc_server nl_rpc_server; /* owned */

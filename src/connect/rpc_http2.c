@@ -223,7 +223,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     nl_rpc *rpc = call_of(session, frame->hd.stream_id);
     if (!rpc) return 0;
-    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) check_head(rpc);
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        rpc->has_head = true;
+        check_head(rpc);
+    }
     if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM && !rpc->has_ended) nl_rpc_half_close(rpc);
     return 0;
 }
@@ -286,7 +289,7 @@ nl_status nl_connection_new(nl_rpc_server *server, int fd, nl_connection **conne
 {
     nl_connection *made = calloc(1, sizeof *made);
     if (made) {
-        *made = (nl_connection){.server = server, .fd = fd, .last_heard_micros = nl_monotonic_micros(), .out_capacity = OUT_BYTES};
+        *made = (nl_connection){.server = server, .id = ++server->last_connection_id, .fd = fd, .last_heard_micros = nl_monotonic_micros(), .out_capacity = OUT_BYTES};
         made->out = malloc(OUT_BYTES);
         if (server->tls) made->tls = nl_tls_connection_new(server->tls, fd);
     }

@@ -26,6 +26,7 @@ typedef struct nl_connection nl_connection;
 struct nl_rpc {
     atomic_uint references;
     nl_rpc_server *server; /* borrowed: outlives its calls */
+    uint64_t connection_id;
     nl_mutex mutex;
     /* guarded by mutex */
     nl_rpc_queued *first, *last;
@@ -52,6 +53,9 @@ struct nl_rpc {
     bool is_post, is_grpc, is_gzip, is_authorized, has_unknown_encoding;
     bool was_drained;
     bool is_half_closed;
+    bool has_head;              /* all header frames have come */
+    int64_t begun_micros;       /* monotonic */
+    uint64_t received_bytes;    /* of the body */
     uint8_t prefix[NL_RPC_PREFIX_BYTES];
     uint32_t prefix_length;
     uint32_t incoming_length; /* of the message being received */
@@ -67,6 +71,8 @@ struct nl_connection {
     int fd;
     nl_tls_connection *tls; /* owned, or NULL */
     struct nghttp2_session *http2;
+    uint64_t id;
+    bool has_called; /* there was a call */
     nl_rpc *calls;
     uint32_t call_count;
     uint8_t *out; /* bytes not yet taken by the socket */
@@ -89,6 +95,7 @@ struct nl_rpc_server {
     nl_rpc *ready; /* guarded by mutex; counted */
     nl_connection *connections;
     uint32_t connection_count;
+    uint64_t last_connection_id;
     int64_t stop_micros;
     bool has_said_goodbye;
 };

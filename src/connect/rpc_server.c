@@ -23,6 +23,10 @@
 #define GREETING_MICROS_MAX    10000000      /* from the connection to HTTP/2's settings */
 #define PING_AFTER_MICROS      60000000      /* without a byte from the client           */
 #define PING_MICROS_MAX        20000000      /* then without an answer                   */
+#define HEAD_MICROS_MAX        20000000      /* from the first header of a request to its last */
+#define SLOW_MICROS            30000000      /* then a request's body must have come ...       */
+#define SLOW_BYTES_PER_SECOND  256u          /* ... at least so fast                           */
+#define SPARE_MICROS           10000000      /* without a call: gives way to a new connection when there are too many */
 #define GRACE_MICROS           2000000       /* for running calls when the server stops  */
 
 int64_t nl_monotonic_micros(void)
@@ -116,13 +120,36 @@ uint16_t nl_rpc_server_port(const nl_rpc_server *server)
 
 /* ---- the loop ----------------------------------------------------------------------------------------------------- */
 
+static void drop_connection(nl_connection *connection)
+{
+    nl_rpc_server *server = connection->server;
+    *(connection->previous ? &connection->previous->next : &server->connections) = connection->next;
+    if (connection->next) connection->next->previous = connection->previous;
+    server->connection_count--;
+    const uint64_t id = connection->id;
+    const bool has_called = connection->has_called;
+    nl_connection_free(connection);
+    if (has_called && server->options.hung_up) server->options.hung_up(server->options.service, id);
+}
+
+/* Makes room for one more: the connection without calls that has been silent longest has to go. */
+static bool drop_spare(nl_rpc_server *server)
+{
+    nl_connection *spare = NULL;
+    for (nl_connection *connection = server->connections; connection; connection = connection->next)
+        if (connection->call_count == 0 && (!spare || connection->last_heard_micros < spare->last_heard_micros)) spare = connection;
+    if (!spare || nl_monotonic_micros() - spare->last_heard_micros < SPARE_MICROS) return false;
+    drop_connection(spare);
+    return true;
+}
+
 static void accept_all(nl_rpc_server *server)
 {
     for (;;) {
         const int on = 1;
         const int fd = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) return;
-        if (server->connection_count >= CONNECTIONS_MAX) {
+        if (server->connection_count >= CONNECTIONS_MAX && !drop_spare(server)) {
             close(fd);
             continue;
         }
@@ -144,15 +171,6 @@ static void accept_all(nl_rpc_server *server)
         server->connection_count++;
         nl_connection_flush(connection);
     }
-}
-
-static void drop_connection(nl_connection *connection)
-{
-    nl_rpc_server *server = connection->server;
-    *(connection->previous ? &connection->previous->next : &server->connections) = connection->next;
-    if (connection->next) connection->next->previous = connection->previous;
-    server->connection_count--;
-    nl_connection_free(connection);
 }
 
 /* Sends what there is to send, then waits for what is needed next, or ends. */
@@ -191,12 +209,24 @@ static void serve_ready(nl_rpc_server *server)
     }
 }
 
+/* A request that dribbles in holds memory and a place. */
+static bool is_too_slow(const nl_rpc *rpc, int64_t now)
+{
+    const int64_t micros = now - rpc->begun_micros;
+    return !rpc->is_half_closed && micros > SLOW_MICROS && rpc->received_bytes < (uint64_t)(micros / 1000000) * SLOW_BYTES_PER_SECOND;
+}
+
 /* Deadlines are looked at once per tick and never late by more than that; clients watch them exactly themselves. */
 static void check_calls(nl_connection *connection, int64_t now)
 {
     nl_rpc *next = NULL;
     for (nl_rpc *rpc = connection->calls; rpc; rpc = next) {
         next = rpc->next;
+        if (!rpc->has_head) {
+            connection->is_broken |= now - rpc->begun_micros > HEAD_MICROS_MAX;
+            continue;
+        }
+        if (!rpc->has_ended && is_too_slow(rpc, now)) nl_rpc_refuse(rpc, NL_RPC_DEADLINE_EXCEEDED, "the request comes too slowly");
         if (rpc->deadline_micros > now || rpc->has_ended) continue;
         rpc->deadline_micros = NL_RPC_NO_DEADLINE;
         nl_rpc_refuse(rpc, NL_RPC_DEADLINE_EXCEEDED, "the deadline of the call has passed");

@@ -172,14 +172,13 @@ static nl_status artifact_status(nl_request *request, ProtobufCMessage **answer)
     made->statuses = NL_NEW_ARRAY(request->arena, status_entry *, message->n_names + 1);
     for (size_t i = 0; i < message->n_names; i++) {
         status_entry *entry = NL_NEW(request->arena, status_entry);
-        nl_buffer *content = nl_client_artifact(request->client, nl_message_text(message->names[i]));
+        nl_bytes content;
         spark__connect__artifact_statuses_response__statuses_entry__init(entry);
         entry->key = message->names[i];
         entry->value = NL_NEW(request->arena, Spark__Connect__ArtifactStatusesResponse__ArtifactStatus);
         spark__connect__artifact_statuses_response__artifact_status__init(entry->value);
         entry->value->has_exists = true;
-        entry->value->exists = content != NULL;
-        nl_buffer_release(content);
+        entry->value->exists = nl_client_artifact(request->client, nl_message_text(message->names[i]), &content);
         made->statuses[made->n_statuses++] = entry;
     }
     *answer = &made->base;
@@ -275,6 +274,7 @@ static nl_status find_client(nl_request *request)
     memcpy(&user, (const uint8_t *)request->message + row->user_context, sizeof user);
     const nl_str observed = row->observed ? text_at(request->message, row->observed) : (nl_str){0};
     nl_status status = nl_client_find(request->connect, nl_message_text(user ? user->user_id : NULL), text_at(request->message, row->session_id), observed, row->may_create, &request->client);
+    if (!status) nl_client_heard(request->client, request->rpc);
     if (!status || row != &rows[RELEASE_SESSION] || nl_error_condition(status) == NL_COND_INVALID_HANDLE__FORMAT) return status;
     nl_error_free(status);
     return NULL;
@@ -366,9 +366,11 @@ nl_status nl_connect_start(const nl_connect_options *options, nl_connect **conne
                                           .methods = methods,
                                           .method_count = NL_COUNT(methods),
                                           .service = made,
-                                          .tick = nl_connect_tick};
+                                          .tick = nl_connect_tick,
+                                          .hung_up = nl_connect_hung_up};
     nl_status status = nl_session_new(options->confs, options->conf_count, &made->shared); /* checks the confs, too */
     if (!status) {
+        nl_connect_clean_files(made);
         made->memory = nl_session_memory(made->shared);
         made->workers = nl_session_pool(made->shared);
         made->threads = nl_pool_new(NL_MAX(STATEMENT_THREADS_MIN, nl_pool_thread_count(made->workers) * 2), "statement");

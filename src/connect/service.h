@@ -13,7 +13,7 @@ typedef struct nl_connect_options {
     uint32_t conf_count;
     bool is_private; /* of one program (nilas submit): its builder's static confs count, and are never warned of */
     int64_t idle_seconds;     /* after which a session that does nothing is ended; 0: an hour */
-    int64_t detached_seconds; /* after which an operation nobody listens to is ended; 0: five minutes */
+    int64_t detached_seconds; /* after which an operation nobody listens to is ended; 0: five minutes, 90 seconds when its client has hung up */
 } nl_connect_options;
 
 typedef struct nl_connect nl_connect; /* owned */

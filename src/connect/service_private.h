@@ -24,6 +24,7 @@
 #define NL_CLIENTS_MAX       10000u
 #define NL_CLIENT_TOMBSTONES 4096u /* sessions that ended, so that their ids are refused */
 #define NL_OPERATION_TOMBSTONES 64u
+#define NL_CLIENT_CONNECTIONS   8u
 
 typedef struct nl_client nl_client;
 typedef struct nl_operation nl_operation;
@@ -37,6 +38,8 @@ struct nl_connect {
     nl_task_group *statements, *answers;
     nl_rpc_server *server;
     atomic_bool is_stopping;
+    atomic_uint_fast64_t ended_count; /* operations */
+    uint64_t trimmed_count;           /* the network thread's: ended_count when free memory was given back last */
     nl_mutex mutex;
     nl_client *buckets[NL_CLIENT_BUCKETS];          /* guarded by mutex; counted */
     uint64_t tombstones[NL_CLIENT_TOMBSTONES];      /* guarded by mutex; hashes  */
@@ -54,8 +57,10 @@ typedef struct nl_lane_task {
 
 typedef struct nl_artifact {
     struct nl_artifact *next;
-    nl_str name;        /* owned, NUL-terminated */
-    nl_buffer *content; /* counted */
+    nl_str name;       /* owned, NUL-terminated */
+    nl_bytes content;  /* in `held`, or a mapped file without a name */
+    nl_buffer *held;   /* counted; NULL: it is mapped */
+    bool is_published; /* the lane's: it lies in files_root */
 } nl_artifact;
 
 typedef struct nl_remote {
@@ -79,6 +84,7 @@ struct nl_client {
     nl_session *session;       /* owned; the lane's; NULL until its first task */
     nl_remote *remotes;        /* the lane's */
     bool has_run;              /* the lane's: a plan was executed */
+    char *files_root;          /* the lane's; owned: a folder of artifacts for workers in Python; NULL: none */
     atomic_int_fast64_t used_micros; /* of the wall clock */
     nl_mutex mutex;
     pthread_cond_t turn_ends;
@@ -90,6 +96,10 @@ struct nl_client {
     uint32_t turn_waiters; /* statements that come back to the session after their workers have run */
     uint32_t lane_count;   /* tasks of the lane that have begun and not ended */
     bool is_closed;
+    bool is_resting;           /* what only made it faster was given up since it was used last */
+    uint64_t connections[NL_CLIENT_CONNECTIONS]; /* that its requests came by and that have not hung up */
+    uint32_t connection_count; /* more than fit are not remembered: then it never counts as left */
+    int64_t left_micros;       /* wall clock; since when it has no connection; 0: it has one */
     nl_operation *operations;  /* counted */
     char abandoned[NL_OPERATION_TOMBSTONES][NL_UUID_TEXT_LENGTH + 1]; /* a ring */
     uint32_t next_abandoned;
@@ -101,6 +111,9 @@ void nl_client_release(nl_client *client); /* NULL is fine */
 /* The session of that user and id, made when it is new and may_create; counted. `observed`: what the client believes the server's
  * id to be; empty: nothing. Fails: INVALID_HANDLE.FORMAT, SESSION_CHANGED, SESSION_CLOSED, SESSION_NOT_FOUND. */
 NL_MUST_USE nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str observed, bool may_create, nl_client **client);
+/* The request came by that connection: the client is there as long as it is. */
+void nl_client_heard(nl_client *client, nl_rpc *rpc);
+void nl_connect_hung_up(void *connect, uint64_t connection_id);
 /* Puts a task at the end of the lane. False: the client is closed; the task will not run. */
 bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_client *client, void *argument), void *argument);
 /* In a task of the lane: the session, made when it is not there yet. */
@@ -115,9 +128,13 @@ bool nl_uuid_is_valid(nl_str text);
 
 /* ---- artifacts (artifacts.c) -------------------------------------------------------------------------------------- */
 
-/* The content, counted; NULL when there is none of that name. */
-nl_buffer *nl_client_artifact(nl_client *client, nl_str name);
+/* The content, as long as the session lives. False: there is none of that name. */
+bool nl_client_artifact(nl_client *client, nl_str name, nl_bytes *content);
 void nl_client_free_artifacts(nl_client *client);
+/* In the lane: files that are new go where functions in Python find them. (artifact_files.c) */
+NL_MUST_USE nl_status nl_client_publish_files(nl_client *client);
+void nl_client_free_files(nl_client *client);
+void nl_connect_clean_files(const nl_connect *connect); /* of processes that were killed */
 void nl_artifacts_message(nl_rpc *rpc, nl_buffer *message);
 void nl_artifacts_end(nl_rpc *rpc);
 
@@ -175,12 +192,15 @@ struct nl_operation {
     uint64_t pulled_rows;
     size_t pulled_bytes;
     bool has_sent_batch;
+    nl_mutex adding; /* held while a response is made; before mutex */
     nl_mutex mutex;
     /* guarded by mutex */
     nl_response *first, *last, *unsent; /* unsent: the first that no call has got */
     uint64_t next_index;   /* of the response to come; the first is 1 */
     uint64_t sent_index;   /* of the last one given to the call       */
     size_t unsent_bytes, kept_bytes;
+    bool is_complete;      /* the last response but trailers is there: no more progress */
+    int64_t progress_micros; /* wall clock; when progress was told last, or its run began; 0: it has not begun */
     bool is_finished;      /* no response will come */
     bool is_paused;        /* the pump waits for the client */
     nl_failure failure;    /* how it ended; arena NULL: well */
@@ -200,6 +220,11 @@ void nl_operation_remove(nl_operation *operation, bool is_abandoned); /* interru
 void nl_operation_interrupt(nl_operation *operation);
 /* A response: session, operation and response ids are filled in. */
 NL_MUST_USE nl_status nl_operation_add(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response);
+/* Tells how far it is, when there is somebody to tell and it was not told for a while. Never waits. (execute.c) */
+void nl_operation_tell_progress(nl_operation *operation, int64_t now);
+/* The same as nl_operation_add, unless another response is being made, or the last one is there. */
+NL_MUST_USE nl_status nl_operation_add_beside(nl_operation *operation, Spark__Connect__ExecutePlanResponse *response);
+void nl_operation_completes(nl_operation *operation); /* nothing is added beside any more */
 /* The last word; takes error (NULL: it went well). */
 void nl_operation_finish(nl_operation *operation, nl_error *error);
 /* Too much waits for the client: the pump is to come back later. */

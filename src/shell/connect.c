@@ -16,7 +16,7 @@
 
 #define PORT_DEFAULT 15002 /* Spark Connect's */
 
-typedef enum flag_kind { FLAG_PORT, FLAG_HOST, FLAG_TOKEN, FLAG_CERTIFICATE, FLAG_KEY, FLAG_IDLE } flag_kind;
+typedef enum flag_kind { FLAG_PORT, FLAG_HOST, FLAG_TOKEN, FLAG_CERTIFICATE, FLAG_KEY, FLAG_IDLE, FLAG_DETACHED } flag_kind;
 
 static const struct {
     const char *name;
@@ -30,6 +30,7 @@ static const struct {
     {"--tls-cert", FLAG_CERTIFICATE, "FILE", "certificate chain (PEM): clients connect with use_ssl=true"},
     {"--tls-key", FLAG_KEY, "FILE", "its private key (PEM)"},
     {"--idle-timeout", FLAG_IDLE, "SECONDS", "end sessions that ask nothing for so long (3600)"},
+    {"--detached-timeout", FLAG_DETACHED, "SECONDS", "end operations that nobody listens to for so long (300; 90 when the client has hung up)"},
 };
 
 void nl_connect_print_help(void)
@@ -61,6 +62,10 @@ static nl_status take_flag(flag_kind kind, const char *name, char *value, nl_con
     case FLAG_IDLE:
         NL_TRY(take_number(name, value, INT32_MAX, &number));
         options->idle_seconds = number;
+        break;
+    case FLAG_DETACHED:
+        NL_TRY(take_number(name, value, INT32_MAX, &number));
+        options->detached_seconds = number;
         break;
     case FLAG_HOST:
         options->host = nl_str_from(value);

@@ -108,6 +108,16 @@ static void write_calls(nl_json_writer *json, const nl_logical *node, const nl_b
     nl_json_write_text(json, node->python.calls[0].chain[0]->name);
 }
 
+/* Names apart by line ends, as a list. */
+static void write_names(nl_json_writer *json, const char *key, nl_str names)
+{
+    nl_str name;
+    nl_json_key(json, key);
+    nl_json_begin(json, '[');
+    while (names.length && nl_str_next_part(&names, '\n', &name)) nl_json_write_text(json, name);
+    nl_json_end(json, ']');
+}
+
 static void write_order(nl_json_writer *json, const nl_python_plan *plan, const nl_session *session, const nl_buffer *schema)
 {
     const nl_logical *node = plan->node;
@@ -122,9 +132,8 @@ static void write_order(nl_json_writer *json, const nl_python_plan *plan, const 
     nl_json_write_int(json, 0);
     nl_json_key(json, "files");
     nl_json_write_text(json, conf_or(session, "nilas.python.files", ""));
-    nl_json_key(json, "includes");
-    nl_json_begin(json, '[');
-    nl_json_end(json, ']');
+    write_names(json, "includes", conf_or(session, "nilas.python.includes", ""));
+    write_names(json, "archives", conf_or(session, "nilas.python.archives", ""));
     nl_json_key(json, "environment");
     nl_json_begin(json, '{');
     nl_json_key(json, "SPARK_SIMPLIFIED_TRACEBACK");

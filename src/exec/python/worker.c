@@ -114,6 +114,19 @@ nl_status nl_python_pool_of(nl_session *session, nl_python_pool **pool)
     return NULL;
 }
 
+void nl_python_trim(nl_session *session)
+{
+    nl_session_attachment *attachment = nl_session_python(session);
+    if (!attachment) return;
+    nl_python_pool *pool = NL_CONTAINER(attachment, nl_python_pool, base);
+    nl_mutex_lock(&pool->mutex);
+    nl_python_worker *idle = pool->idle;
+    pool->idle = NULL;
+    for (const nl_python_worker *worker = idle; worker; worker = worker->next) pool->process_count--;
+    nl_mutex_unlock(&pool->mutex);
+    end_all(idle);
+}
+
 /* An idle process says nothing; one that has ended has its end of the socket closed. */
 static bool is_alive(const nl_python_worker *worker)
 {

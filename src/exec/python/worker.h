@@ -22,6 +22,8 @@ NL_MUST_USE nl_status nl_python_pool_of(nl_session *session, nl_python_pool **po
 /* An idle process of that interpreter (an absolute path or a name) or a new one. cancel, memory (pays for what comes back): borrowed until the worker is given back.
  * Fails: NILAS_PYTHON_WORKER (no Python, too many processes). */
 NL_MUST_USE nl_status nl_python_worker_take(nl_python_pool *pool, nl_str interpreter, const nl_cancel *cancel, nl_memory *memory, nl_python_worker **worker);
+/* Ends the session's idle processes: new ones are started when they are needed. In the session's turn. */
+void nl_python_trim(nl_session *session);
 /* Ends the process unless it is reusable and its task is over; an exception of the function is no reason to. NULL is fine. */
 void nl_python_worker_give_back(nl_python_worker *worker, bool is_reusable);
 

@@ -43,6 +43,8 @@ class ConnectContext:
     def __init__(self, session):
         self._session = session
         self._properties = {}
+        self._files = []
+        self._archives = []
 
     @property
     def version(self):
@@ -148,6 +150,19 @@ class ConnectContext:
 
     def addFile(self, path, recursive=False):
         self._session.addArtifacts(path, file=True)
+        self._files.append(path)
+
+    def addArchive(self, path):
+        self._session.addArtifacts(path, archive=True)
+        self._archives.append(path)
+
+    @property
+    def listFiles(self):
+        return sorted("file:" + os.path.abspath(path) for path in self._files)
+
+    @property
+    def listArchives(self):
+        return sorted("file:" + os.path.abspath(path) for path in self._archives)
 
     def addPyFile(self, path):
         # The driver imports from it too, as under spark-submit.
@@ -155,6 +170,7 @@ class ConnectContext:
         if folder not in sys.path:
             sys.path.insert(1, folder)
         self._session.addArtifacts(path, pyfile=True)
+        self._files.append(path)
 
     def stop(self):
         self._session.stop()
@@ -182,6 +198,11 @@ class ConnectContext:
 def supply_session(module):
     """Gives Spark Connect's SparkSession the two members that programs of classic Spark expect of it."""
     session_class = module.SparkSession
+    make = session_class.__init__
+
+    def make_with_files(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        add_files(self)
 
     def spark_context(self):
         context = self.__dict__.get("_nilas_context")
@@ -194,6 +215,29 @@ def supply_session(module):
 
     session_class.sparkContext = property(spark_context)
     session_class.newSession = new_session
+    session_class.__init__ = make_with_files
+
+
+def add_files(session):
+    """What --py-files, --files and --archives name goes with every session, as under spark-submit."""
+    for variable, kind in (("NILAS_PY_FILES", "pyfile"), ("NILAS_FILES", "file"), ("NILAS_ARCHIVES", "archive")):
+        for path in filter(None, os.environ.get(variable, "").split(",")):
+            path = path.strip()
+            if kind != "pyfile" or os.path.exists(path):
+                session.addArtifacts(path, **{kind: True})
+
+
+def supply_files(module):
+    """SparkFiles in the program itself: server and program share the machine, and the folder."""
+    original = module.SparkFiles.getRootDirectory.__func__
+
+    def get_root_directory(cls):
+        from pyspark.sql import SparkSession
+
+        session = None if cls._is_running_on_worker else SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
+        return session.conf.get("nilas.python.files", None) or original(cls) if session is not None else original(cls)
+
+    module.SparkFiles.getRootDirectory = classmethod(get_root_directory)
 
 
 def accept_masters(module):
@@ -312,6 +356,7 @@ def run_shell():
 def start(arguments):
     callbacks = {
         "pyspark.core.context": supply_context,
+        "pyspark.core.files": supply_files,
         "pyspark.sql.session": accept_masters,
         "pyspark.sql.connect.session": supply_session,
     }

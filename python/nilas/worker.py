@@ -357,6 +357,46 @@ class TableRows(Rows):
             stream.send(pa.RecordBatch.from_arrays(arrays, ["_%d" % i for i in range(len(arrays))]))
 
 
+class EachRows(TableRows):
+    """The same over the rows of another table: each batch is answered by one, whose first column tells which of its rows gave
+    a row; -1: the function's end did."""
+
+    def __init__(self, return_types):
+        super().__init__(return_types)
+        self.row_count = self.number = 0
+        self.is_open = False
+        self.made = []
+
+    def load_stream(self, stream):
+        for batch in stream.batches():
+            if self.converters is None:
+                self.converters = self.input_converters(batch.schema)
+            self.row_count, self.number, self.is_open = batch.num_rows, 0, True
+            columns = [list(map(c, column.to_pylist())) for c, column in zip(self.converters, batch.columns)]
+            yield from zip(*columns) if columns else itertools.repeat((), batch.num_rows)
+            self.answer()
+
+    def answer(self):
+        import pyarrow as pa
+
+        numbers = pa.array([number for number, _ in self.made], pa.int32())
+        columns = list(zip(*(row for _, row in self.made))) if self.made else [()] * len(self.types)
+        arrays = [numbers] + [pa.array(converted(c, column), type=t) for c, t, column in zip(self.field_converters, self.types, columns)]
+        self.made, self.is_open = [], False
+        self.stream.send(pa.RecordBatch.from_arrays(arrays, ["_%d" % i for i in range(len(arrays))]))
+
+    def dump_stream(self, iterator, stream):
+        self.stream = stream
+        self.types = [arrow_type(f.dataType) for f in self.return_types]
+        self.field_converters = [converter(f.dataType) for f in self.return_types]
+        for rows in iterator:
+            number = self.number if self.number < self.row_count else -1
+            self.made.extend((number, row) for row in rows or ())
+            self.number += 1
+        if self.is_open or self.made:
+            self.answer()
+
+
 # ---- what pyspark.worker.main wants to read
 
 
@@ -410,7 +450,8 @@ def task_header(task, commands):
     if kind in TABLES:
         udf = task["udfs"][0]
         out += arguments_header(udf, True)
-        out += [integer(0), b"\0", text(commands.pop(0)), text(table_type(commands.pop(0)).json()), text(task["table_name"])]
+        out += [integer(len(task["partitions"]))] + [integer(i) for i in task["partitions"]]
+        out += [b"\0", text(commands.pop(0)), text(table_type(commands.pop(0)).json()), text(task["table_name"])]
         return b"".join(out)
     out += [b"\0", integer(len(task["udfs"]))]
     for udf in task["udfs"]:
@@ -474,7 +515,7 @@ def patch(worker):
 
         worker._parse_datatype_json_string = noting_parse
         func, profiler, _, _ = read_udtf(pickler, infile, eval_type)
-        rows = TableRows(parsed[0].fields)
+        rows = (EachRows if is_each else TableRows)(parsed[0].fields)
         return func, profiler, rows, rows
 
     def handle_exception(error, outfile):
@@ -512,10 +553,13 @@ def run(worker, channel, payload):
         at += size
     for key, value in task.get("environment", {}).items():
         os.environ[key] = value
-    global files_root
+    global files_root, is_each
     files_root = task["files"] or files_root
+    is_each = bool(task.get("each"))
     for archive in task.get("archives", ()):
         unpack(task["files"], *archive.partition("#")[::2])
+    if task.get("memory"):
+        os.environ["PYSPARK_EXECUTOR_MEMORY_MB"] = str(mebibytes(task["memory"]))
     infile = Input(channel, task_header(task, commands), task["eval"] in COGROUPS)
     outfile = Output(channel)
     try:
@@ -527,6 +571,16 @@ def run(worker, channel, payload):
         return False
     channel.send(b"D", b"1" if infile.is_ended else b"0")
     return infile.is_ended
+
+
+def mebibytes(size):
+    """Of a size as Spark writes it: "2g", "512m", "1024" (MiB)."""
+    size = size.strip().lower().removesuffix("b")
+    units = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1 << 20}
+    try:
+        return int(float(size[:-1]) * units[size[-1]]) if size[-1:] in units else int(size)
+    except ValueError:
+        return -1
 
 
 def unpack(root, name, folder):
@@ -548,6 +602,7 @@ def unpack(root, name, folder):
 
 
 files_root = ""  # of the session's artifacts
+is_each = False  # the task's table function runs over the rows of another table
 
 
 def end_with(number_of_socket):

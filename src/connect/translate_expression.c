@@ -321,6 +321,18 @@ static const Spark__Connect__Relation *find_reference(const nl_translator *t, in
     return NULL;
 }
 
+/* A DataFrame as an argument of a table function. */
+static nl_status table_argument(nl_translator *t, const Spark__Connect__SubqueryExpression__TableArgOptions *options, nl_ast_query *query, nl_ast_expr **expr)
+{
+    *expr = nl_new_expr(t->arena, NL_AST_EXPR_TABLE_ARGUMENT);
+    nl_ast_table_argument *argument = &(*expr)->table_argument;
+    argument->query = query;
+    if (!options) return NULL;
+    argument->is_single_partition = options->has_with_single_partition && options->with_single_partition;
+    NL_TRY(nl_translate_exprs(t, options->partition_spec, options->n_partition_spec, &argument->partition_by));
+    return nl_translate_sort(t, options->order_spec, options->n_order_spec, &argument->order_by);
+}
+
 /* values IN (query): several values are a row. */
 static nl_status in_subquery(nl_translator *t, const Spark__Connect__SubqueryExpression *message, nl_ast_query *query, nl_ast_expr **expr)
 {
@@ -343,9 +355,9 @@ static nl_status subquery(nl_translator *t, const Spark__Connect__SubqueryExpres
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_SCALAR: *expr = nl_new_expr(t->arena, NL_AST_EXPR_SUBQUERY); break;
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_EXISTS: *expr = nl_new_expr(t->arena, NL_AST_EXPR_EXISTS); break;
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_IN: return in_subquery(t, message, query, expr);
-    case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_TABLE_ARG:
+    case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_TABLE_ARG: return table_argument(t, message->table_arg_options, query, expr);
     case SPARK__CONNECT__SUBQUERY_EXPRESSION__SUBQUERY_TYPE__SUBQUERY_TYPE_UNKNOWN:
-    default: return nl_connect_unsupported("a DataFrame as an argument of a table function");
+    default: return nl_connect_unsupported("this kind of a subquery");
     }
     (*expr)->query = query;
     return NULL;

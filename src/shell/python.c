@@ -163,7 +163,7 @@ static nl_str python_path(nl_arena *arena, const char *python_files)
 
 static char **environment_of(nl_arena *arena, const nl_python_run *run)
 {
-    static const char *const replaced[] = {"SPARK_REMOTE=", "PYTHONPATH=", "no_grpc_proxy=", "NILAS_START_TIME=", "SPARK_HOME="};
+    static const char *const replaced[] = {"SPARK_REMOTE=", "PYTHONPATH=", "no_grpc_proxy=", "NILAS_START_TIME=", "NILAS_PY_FILES=", "NILAS_FILES=", "NILAS_ARCHIVES=", "SPARK_HOME="};
     size_t count = 0;
     while (environ[count]) count++;
     char **result = NL_NEW_ARRAY(arena, char *, count + NL_COUNT(replaced) + 2);
@@ -179,6 +179,9 @@ static char **environment_of(nl_arena *arena, const nl_python_run *run)
     if (path.length) result[kept++] = variable(arena, "PYTHONPATH", path);
     /* gRPC would ask a proxy of the environment for localhost. */
     result[kept++] = variable(arena, "no_grpc_proxy", nl_arena_f(arena, "localhost,127.0.0.1%s%s", no_proxy ? "," : "", no_proxy ? no_proxy : ""));
+    if (run->python_files) result[kept++] = variable(arena, "NILAS_PY_FILES", nl_str_from(run->python_files));
+    if (run->files.length) result[kept++] = variable(arena, "NILAS_FILES", run->files);
+    if (run->archives.length) result[kept++] = variable(arena, "NILAS_ARCHIVES", run->archives);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     result[kept++] = variable(arena, "NILAS_START_TIME", nl_arena_f(arena, "%lld", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000));

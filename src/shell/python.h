@@ -17,6 +17,7 @@ typedef struct nl_python_run {
     char **arguments;          /* of the program, NULL at the end                              */
     nl_str remote;             /* SPARK_REMOTE: "sc://localhost:40404/;token=…"                */
     const char *python_files;  /* --py-files; or NULL                                          */
+    nl_str files, archives;    /* spark.files, spark.archives: for functions of every session  */
 } nl_python_run;
 /* Runs it to its end under python/nilas/driver.py. Terminal signals reach it directly; SIGTERM and SIGHUP are passed on.
  * *exit_status: its own, or 128 and the number of the signal that ended it. It does not outlive this process. */

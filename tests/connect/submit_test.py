@@ -130,6 +130,27 @@ def test_python_files_are_imported_from():
     equal(succeeded(nilas("submit", "--py-files", os.path.join(folder, "lib", "shared.py"), program)), "shared\n")
 
 
+def test_files_reach_functions():
+    helper = write("shipped/helper_of_functions.py", "def answer():\n    return 42\n")
+    data = write("shipped/data.txt", "shipped")
+    shutil.make_archive(os.path.join(folder, "packed"), "zip", os.path.join(folder, "shipped"), "data.txt")
+    program = write("with_files.py", SESSION + """
+from pyspark import SparkFiles
+from pyspark.sql.functions import udf
+
+@udf("string")
+def f(_):
+    import helper_of_functions
+    from pyspark import SparkFiles
+    return f"{helper_of_functions.answer()} {open(SparkFiles.get('data.txt')).read()} {open(SparkFiles.get('box/data.txt')).read()}"
+
+print(spark.range(1).select(f("id")).collect()[0][0], open(SparkFiles.get("data.txt")).read())
+""")
+    flags = ("--py-files", helper, "--files", data, "--archives", os.path.join(folder, "packed.zip") + "#box")
+    equal(succeeded(nilas("submit", *flags, program)), "42 shipped shipped shipped\n")
+    equal(succeeded(nilas("submit", "--conf", f"spark.files={data}", "--py-files", helper, *flags[4:], program)), "42 shipped shipped shipped\n")
+
+
 def test_exit_statuses_are_the_programs():
     equal(nilas("submit", write("three.py", "import sys\nsys.exit(3)\n")).returncode, 3)
     equal(nilas("submit", write("killed.py", "import os\nos.kill(os.getpid(), 9)\n")).returncode, 137)

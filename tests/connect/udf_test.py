@@ -233,6 +233,60 @@ def test_table_functions(spark):
     fails(lambda: Wrong(lit(1)).collect(), pyspark.errors.PythonException, "UDTF_RETURN_SCHEMA_MISMATCH")
 
 
+def test_table_functions_over_other_tables(spark):
+    @udtf(returnType="n: int, s: string")
+    class Times:
+        def eval(self, x, s="?"):
+            for n in range(x or 0):
+                yield (n, s)
+
+    spark.udtf.register("times", Times)
+    rows = "values (1, 'a'), (2, 'b'), (0, 'c'), (2, 'b'), (null, 'd') t(x, s)"
+    lateral = spark.sql(f"select t.x, t.s, u.n, u.s as us from {rows}, lateral times(t.x, t.s) u order by all")
+    check([tuple(r) for r in lateral.collect()], [(1, "a", 0, "a"), (2, "b", 0, "b"), (2, "b", 0, "b"), (2, "b", 1, "b"), (2, "b", 1, "b")])
+    many = spark.sql("select count(*), sum(u.n), count(distinct id) from range(25000), lateral times(cast(id % 3 as int), s => 'x') u")
+    check(tuple(many.first()), (24999, 8333, 16666))
+    from_frame = spark.range(3).selectExpr("cast(id as int) as id").lateralJoin(Times(col("id").outer())).select("id", "n").orderBy("id", "n")
+    check([tuple(r) for r in from_frame.collect()], [(1, 0), (2, 0), (2, 1)])
+    # Spark loses the rows of the left side for which the function gives none.
+    left = spark.sql(f"select t.s, u.n from {rows} left join lateral times(x) u order by all")
+    check([tuple(r) for r in left.collect()], [("a", 0), ("b", 0), ("b", 0), ("b", 1), ("b", 1), ("c", None), ("d", None)])
+
+
+def test_table_functions_of_tables(spark):
+    @udtf(returnType="first: int, last: int, count: int")
+    class Span:
+        def __init__(self):
+            self.rows = []
+
+        def eval(self, row: Row):
+            self.rows.append(row["v"])
+
+        def terminate(self):
+            yield (self.rows[0], self.rows[-1], len(self.rows))
+
+    @udtf(returnType="text: string")
+    class Shown:
+        def eval(self, row: Row, prefix: str = ""):
+            yield (prefix + ",".join(f"{k}={v}" for k, v in row.asDict().items()),)
+
+    spark.udtf.register("span", Span)
+    spark.udtf.register("shown", Shown)
+    spark.sql("select * from values (1, 5), (2, 7), (1, 3), (2, 1), (1, 4) t(k, v)").createOrReplaceTempView("kv")
+    check(sorted(column(spark.sql("select * from shown(table(kv))"))), ["k=1,v=3", "k=1,v=4", "k=1,v=5", "k=2,v=1", "k=2,v=7"])
+    check(sorted(column(spark.sql("select * from shown(table(select v from kv where k = 2), prefix => '>')"))), [">v=1", ">v=7"])
+    by_key = "select * from span(table(kv) partition by k order by v desc) order by count"
+    check([tuple(r) for r in spark.sql(by_key).collect()], [(7, 1, 2), (5, 3, 3)])
+    by_expression = "select * from span(table(kv) partition by k % 1 order by v)"
+    check([tuple(r) for r in spark.sql(by_expression).collect()], [(1, 7, 5)])
+    check([tuple(r) for r in spark.sql("select * from span(table(kv) with single partition order by v)").collect()], [(1, 7, 5)])
+    check(sorted(column(spark.sql("select * from shown(table(kv) partition by k order by v)"))), ["k=1,v=3", "k=1,v=4", "k=1,v=5", "k=2,v=1", "k=2,v=7"])
+    frame = spark.table("kv")
+    check([tuple(r) for r in Span(frame.asTable().partitionBy("k").orderBy("v")).orderBy("count").collect()], [(1, 7, 2), (3, 5, 3)])
+    check([tuple(r) for r in Span(frame.asTable().withSinglePartition().orderBy("v")).collect()], [(1, 7, 5)])
+    fails(lambda: spark.sql("select * from span(table(nothing_there))").collect(), pyspark.errors.AnalysisException, "[TABLE_OR_VIEW_NOT_FOUND]")
+
+
 def test_an_exception_shows_the_function_s_own_lines(spark):
     text = fails(lambda: spark.range(3).select(udf(lambda x: 1 // x, "int")("id")).collect(), pyspark.errors.PythonException,
                  "An exception was thrown from the Python worker", "udf_test.py", "ZeroDivisionError: integer division or modulo by zero")
@@ -345,6 +399,14 @@ def check_wrong_answers(nilas):
             spark.stop()
 
 
+def check_memory_has_a_limit(nilas):
+    with serving(nilas, "--conf", f"spark.pyspark.python={sys.executable}", "--conf", "spark.executor.pyspark.memory=2g") as server:
+        spark = SparkSession.builder.remote(server.url).create()
+        fails(lambda: spark.range(1).select(udf(lambda x: len(bytearray(4 << 30)), "long")("id")).collect(), pyspark.errors.PythonException, "MemoryError")
+        check(spark.range(1).select(udf(lambda x: len(bytearray(1 << 20)), "long")("id")).first()[0], 1 << 20)
+        spark.stop()
+
+
 def main():
     nilas, wanted = sys.argv[1], sys.argv[2:]
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -362,7 +424,7 @@ def main():
         spark.stop()
         if not server.is_alive():
             problems.append(f"the server has died: {server.read_log()}")
-    for test in (check_a_killed_server_leaves_no_process, check_wrong_answers):
+    for test in (check_a_killed_server_leaves_no_process, check_wrong_answers, check_memory_has_a_limit):
         if wanted and test.__name__ not in wanted:
             continue
         count += 1

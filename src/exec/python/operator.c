@@ -3,6 +3,8 @@
  * A function that gives a value per row answers each batch before it gets the next one: rows keep their order and their
  * morsel, and each worker of the pipeline has a process of its own. One that takes an iterator may read ahead or keep
  * what it has read: the pipeline is serial then, and rows wait here until their values have come.
+ * A table function over the rows before it (LATERAL) answers each batch with one of its own, whose first column tells for
+ * each row which of the batch's rows gave it.
  */
 #include "exec/python/task.h"
 
@@ -16,6 +18,7 @@ typedef struct python_operator {
     uint32_t argument_count;
     nl_python_task *tasks;  /* per worker */
     bool is_iterator;       /* SCALAR_ITER, MAP: serial */
+    nl_batch *last;         /* EXPLODE, per worker: the last row it has sent */
     nl_batch *waiting;      /* SCALAR_ITER: rows whose values have not come, a ring */
     uint32_t waiting_first, waiting_count, waiting_capacity;
     nl_batch values;        /* SCALAR_ITER: values whose rows are not complete */
@@ -79,6 +82,64 @@ static nl_status push_rows(python_operator *python, nl_worker *worker, const nl_
     return NULL;
 }
 
+/* ---- rows per row ---- */
+
+/* The child's row beside each row that it gave; those of the function's end belong to the last row, `last`. */
+static nl_status push_exploded(python_operator *python, nl_worker *worker, const nl_batch *rows, const nl_batch *values, uint32_t last)
+{
+    nl_memory *memory = python->base.exec->query->memory;
+    nl_batch out = {0};
+    uint32_t *taken = malloc((values->row_count + 1) * sizeof *taken);
+    nl_reader numbers;
+    if (!taken) return nl_out_of_memory(values->row_count * sizeof *taken);
+    nl_reader_init(&numbers, &values->columns[0]);
+    nl_status status = nl_batch_init(&out, rows->column_count + values->column_count - 1, values->row_count);
+    for (uint32_t i = 0; i < values->row_count && !status; i++) {
+        const int32_t number = ((const int32_t *)numbers.values)[nl_reader_index(&numbers, i)];
+        taken[i] = number < 0 ? last : (uint32_t)number;
+        if (taken[i] >= rows->row_count) status = NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A table function in Python has given rows for a row that there is not.");
+    }
+    for (uint32_t i = 0; i < rows->column_count && !status; i++) status = nl_vector_take(&rows->columns[i], taken, values->row_count, memory, &out.columns[i]);
+    for (uint32_t i = 1; i < values->column_count && !status; i++) nl_vector_ref(&values->columns[i], &out.columns[rows->column_count + i - 1]);
+    if (!status && values->row_count) status = nl_push(python->base.next, worker, &out);
+    nl_batch_fini(&out);
+    free(taken);
+    return status;
+}
+
+static nl_status explode(python_operator *python, nl_worker *worker, const nl_batch *batch, const nl_batch *arguments, uint32_t start, uint32_t count)
+{
+    nl_python_task *task = &python->tasks[worker->index];
+    nl_memory *memory = python->base.exec->query->memory;
+    nl_batch rows = {0}, sent = {0}, values = {0};
+    bool is_there = false;
+    nl_status status = nl_batch_slice(batch, start, count, memory, &rows);
+    NL_GO(status);
+    NL_GO(nl_batch_slice(arguments, start, count, memory, &sent));
+    NL_GO(nl_python_task_send(&python->plan, task, 0, sent.columns, count));
+    nl_batch_fini(&sent);
+    NL_GO(nl_python_task_receive(&python->plan, task, true, &values, &is_there));
+    if (is_there) NL_GO(push_exploded(python, worker, &rows, &values, count - 1));
+    nl_batch_fini(&python->last[worker->index]);
+    NL_GO(nl_batch_slice(&rows, count - 1, 1, memory, &python->last[worker->index]));
+done:
+    nl_batch_fini(&rows);
+    nl_batch_fini(&sent);
+    nl_batch_fini(&values);
+    return status;
+}
+
+static nl_status push_to_each(python_operator *python, nl_worker *worker, const nl_batch *batch, const nl_batch *arguments)
+{
+    for (uint32_t start = 0; start < batch->row_count && !python->tasks[worker->index].is_done;) {
+        const uint32_t count = NL_MIN(batch->row_count - start, python->plan.rows_max);
+        NL_TRY(explode(python, worker, batch, arguments, start, count));
+        start += count;
+    }
+    if (python->tasks[worker->index].is_done) worker->is_stopped = true;
+    return NULL;
+}
+
 /* ---- iterators ---- */
 
 static nl_status wait_with(python_operator *python, nl_batch *batch)
@@ -136,7 +197,9 @@ static nl_status take_results(python_operator *python, nl_worker *worker, bool i
         bool is_there = false;
         NL_TRY(nl_python_task_receive(&python->plan, task, is_waiting, &values, &is_there));
         if (!is_there) return NULL;
-        nl_status status = is_map ? nl_push(python->base.next, worker, &values) : add_values(python, worker, &values);
+        nl_status status = is_map ? nl_push(python->base.next, worker, &values)
+                           : python->last ? push_exploded(python, worker, &python->last[worker->index], &values, 0)
+                                          : add_values(python, worker, &values);
         nl_batch_fini(&values);
         NL_TRY(status);
     }
@@ -171,7 +234,9 @@ static nl_status python_push(nl_operator *self, nl_worker *worker, nl_batch *bat
     nl_batch arguments = {0};
     nl_status status = compute_arguments(python, worker, batch, &arguments);
     if (!status) status = nl_python_task_begin(&python->plan, &python->tasks[worker->index]);
-    if (!status) status = python->is_iterator ? push_to_iterator(python, worker, batch, &arguments) : push_rows(python, worker, batch, &arguments);
+    if (!status) status = python->is_iterator ? push_to_iterator(python, worker, batch, &arguments)
+                          : python->last      ? push_to_each(python, worker, batch, &arguments)
+                                              : push_rows(python, worker, batch, &arguments);
     nl_batch_fini(&arguments);
     return status;
 }
@@ -198,6 +263,7 @@ static void python_free(nl_operator *self)
     for (uint32_t i = 0; python->tasks && i < self->exec->worker_count; i++) nl_python_task_end(&python->tasks[i]);
     for (uint32_t i = 0; i < python->waiting_count; i++) nl_batch_fini(&python->waiting[(python->waiting_first + i) % python->waiting_capacity]);
     free(python->waiting);
+    for (uint32_t i = 0; python->last && i < self->exec->worker_count; i++) nl_batch_fini(&python->last[i]);
     nl_batch_fini(&python->values);
     nl_programs_fini(&python->arguments);
 }
@@ -220,6 +286,7 @@ static nl_status append(nl_pipeline *pipeline, const nl_logical *node)
     }
     NL_TRY(nl_programs_init(&python->arguments, exec, arguments, node->python.argument_count, node->children[0]->columns, node->children[0]->column_count));
     python->tasks = NL_NEW_ARRAY(exec->arena, nl_python_task, exec->worker_count);
+    if (node->python.shape == NL_PYTHON_EXPLODE) python->last = NL_NEW_ARRAY(exec->arena, nl_batch, exec->worker_count);
     if (python->is_iterator) pipeline->is_serial = true;
     nl_pipeline_append(pipeline, &python->base);
     return NULL;
@@ -230,12 +297,12 @@ nl_status nl_build_python(nl_exec *exec, const nl_logical *node, nl_pipeline **p
     NL_TRY(nl_build(exec, node->children[0], pipeline));
     switch (node->python.shape) {
     case NL_PYTHON_ADD:
+    case NL_PYTHON_EXPLODE:
     case NL_PYTHON_MAP: return append(*pipeline, node);
     case NL_PYTHON_GROUP:
     case NL_PYTHON_COGROUP:
     case NL_PYTHON_AGGREGATE:
     case NL_PYTHON_WINDOW: return nl_append_python_groups(*pipeline, node);
-    case NL_PYTHON_EXPLODE: break;
     }
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Table functions written in Python are not supported yet.");
+    return NULL;
 }

@@ -83,6 +83,18 @@ static void write_offsets(nl_json_writer *json, const nl_logical *node, const nl
     nl_json_end(json, ']');
 }
 
+/* Which fields of a table argument's rows tell the partition. */
+static void write_partitions(nl_json_writer *json, const nl_logical *node)
+{
+    const uint32_t count = node->python.left_count;
+    uint32_t table = 0;
+    nl_json_key(json, "partitions");
+    nl_json_begin(json, '[');
+    while (table < node->python.argument_count && node->python.arguments[table]->type->id != NL_TYPE_STRUCT) table++;
+    for (uint32_t i = count; i > 0 && table < node->python.argument_count; i--) nl_json_write_int(json, node->python.arguments[table]->type->child_count - i);
+    nl_json_end(json, ']');
+}
+
 /* schema: of a table function's rows, which follows its command; or NULL. */
 static void write_calls(nl_json_writer *json, const nl_logical *node, const nl_buffer *schema)
 {
@@ -106,6 +118,9 @@ static void write_calls(nl_json_writer *json, const nl_logical *node, const nl_b
     if (!schema) return;
     nl_json_key(json, "table_name");
     nl_json_write_text(json, node->python.calls[0].chain[0]->name);
+    nl_json_key(json, "each");
+    nl_json_write_int(json, node->python.shape == NL_PYTHON_EXPLODE);
+    write_partitions(json, node);
 }
 
 /* Names apart by line ends, as a list. */
@@ -134,6 +149,8 @@ static void write_order(nl_json_writer *json, const nl_python_plan *plan, const 
     nl_json_write_text(json, conf_or(session, "nilas.python.files", ""));
     write_names(json, "includes", conf_or(session, "nilas.python.includes", ""));
     write_names(json, "archives", conf_or(session, "nilas.python.archives", ""));
+    nl_json_key(json, "memory"); /* of one process */
+    nl_json_write_text(json, conf_or(session, "spark.executor.pyspark.memory", ""));
     nl_json_key(json, "environment");
     nl_json_begin(json, '{');
     nl_json_key(json, "SPARK_SIMPLIFIED_TRACEBACK");
@@ -152,7 +169,7 @@ static nl_status make_order(nl_python_plan *plan, const nl_session *session)
     nl_json_writer json = {.out = &text};
     nl_buffer *schema = NULL;
     nl_status status = NULL;
-    if (plan->node->python.eval == NL_PYTHON_TABLE) status = nl_ipc_encode(plan->received, NULL, 0, &(nl_ipc_options){0}, plan->exec->query->memory, &schema);
+    if (plan->node->python.eval == NL_PYTHON_TABLE) status = nl_ipc_encode(plan->node->python.calls[0].chain[0]->type, NULL, 0, &(nl_ipc_options){0}, plan->exec->query->memory, &schema);
     if (!status) write_order(&json, plan, session, schema);
     for (uint32_t i = 0; i < 4; i++) nl_append_char(&order, (char)(text.length >> (8 * i) & 0xff));
     nl_append(&order, nl_builder_str(&text));
@@ -185,9 +202,19 @@ static const nl_type *sent_type(const nl_python_plan *plan, uint32_t first, uint
     return nl_type_struct(arena, &whole, 1);
 }
 
+/* EXPLODE: of which row, then the function's own. */
+static const nl_type *numbered_type(nl_arena *arena, const nl_type *type)
+{
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, (size_t)type->child_count + 1);
+    fields[0] = (nl_field){.name = NL_STR("_"), .type = nl_type_int()};
+    for (uint32_t i = 0; i < type->child_count; i++) fields[i + 1] = type->children[i];
+    return nl_type_struct(arena, fields, type->child_count + 1);
+}
+
 static const nl_type *received_type(const nl_python_plan *plan)
 {
     const nl_logical *node = plan->node;
+    if (node->python.shape == NL_PYTHON_EXPLODE) return numbered_type(plan->exec->arena, node->python.calls[0].chain[0]->type);
     if (plan->is_unwrapped) return node->python.calls[0].chain[0]->type;
     nl_field *fields = NL_NEW_ARRAY(plan->exec->arena, nl_field, node->python.call_count + 1);
     for (uint32_t i = 0; i < node->python.call_count; i++) {
@@ -207,7 +234,7 @@ static nl_status init_plan(nl_python_plan *plan, nl_exec *exec, const nl_logical
     NL_TRY(nl_python_pool_of(session, &plan->pool));
     NL_TRY(nl_python_interpreter(session, exec->arena, &plan->interpreter));
     plan->is_wrapped = eval == NL_PYTHON_MAP_PANDAS_ITER || eval == NL_PYTHON_MAP_ARROW_ITER || eval == NL_PYTHON_GROUPED_MAP_ARROW;
-    plan->is_unwrapped = node->python.shape == NL_PYTHON_MAP || node->python.shape == NL_PYTHON_GROUP || is_cogroup;
+    plan->is_unwrapped = node->python.shape == NL_PYTHON_MAP || node->python.shape == NL_PYTHON_EXPLODE || node->python.shape == NL_PYTHON_GROUP || is_cogroup;
     if (is_cogroup) {
         plan->sent[0] = sent_type(plan, keys + 1, node->python.left_count, keys);
         plan->sent[1] = sent_type(plan, keys + 1 + node->python.left_count, count - keys - 1 - node->python.left_count, keys);

@@ -9,6 +9,8 @@ typedef struct python_call {
     const nl_expr **args;
     nl_str *names; /* data NULL: by position */
     bool has_names;
+    const nl_logical *table;  /* of a table argument, sorted as it wants; or NULL */
+    uint32_t partition_count; /* the last fields of its rows */
 } python_call;
 
 /* Names once, and none before a position. */
@@ -30,6 +32,52 @@ static nl_status check_names(const python_call *c)
     return NULL;
 }
 
+/* ---- a table as an argument: its rows are the node's, one struct each; after its columns the values it is partitioned by */
+
+static nl_status table_plan(python_call *c, const nl_ast_table_argument *written, const nl_logical **plan)
+{
+    nl_env env = *c->scope->env;
+    env.pipe_input = NULL;
+    if (written->query) return nl_analyze_query_in(&env, c->scope->outer, written->query, plan);
+    const nl_ast_relation relation = {.kind = NL_AST_RELATION_TABLE, .table.name = written->table};
+    return nl_analyze_relation(&env, c->scope->outer, &relation, plan);
+}
+
+static void add_field(nl_arena *arena, const nl_expr **args, uint32_t *count, nl_str name, const nl_expr *value)
+{
+    const nl_value text = nl_value_string(name);
+    args[(*count)++] = nl_expr_literal(arena, &text);
+    args[(*count)++] = value;
+}
+
+static nl_status resolve_table(python_call *c, const nl_ast_table_argument *written, const nl_expr **row)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_logical *plan = NULL;
+    const nl_sort_key *order = NULL;
+    nl_scope scope;
+    if (c->table) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table function in Python takes one table.");
+    NL_TRY(table_plan(c, written, &plan));
+    nl_scope_over(&scope, c->scope->env, NULL, plan, NL_CLAUSE_GROUP_BY);
+    c->partition_count = written->partition_by.count;
+    const nl_expr **args = NL_NEW_ARRAY(arena, const nl_expr *, 2 * ((size_t)plan->column_count + c->partition_count) + 1);
+    nl_sort_key *keys = NL_NEW_ARRAY(arena, nl_sort_key, (size_t)c->partition_count + written->order_by.count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        if (!plan->columns[i].is_hidden && !plan->columns[i].is_qualified_only) add_field(arena, args, &count, plan->columns[i].name, nl_column_ref(arena, &plan->columns[i]));
+    for (uint32_t i = 0; i < c->partition_count; i++) {
+        const nl_expr *key = NULL;
+        NL_TRY(nl_resolve_expr(&scope, written->partition_by.items[i], &key));
+        keys[i] = (nl_sort_key){.expr = key, .nulls_first = true};
+        add_field(arena, args, &count, nl_arena_f(arena, "partition_by_%u", i), key);
+    }
+    if (written->order_by.count) NL_TRY(nl_resolve_sort_items(&scope, &written->order_by, &order));
+    for (uint32_t i = 0; i < written->order_by.count; i++) keys[c->partition_count + i] = order[i];
+    const uint32_t key_count = c->partition_count + written->order_by.count;
+    c->table = key_count ? nl_logical_sort(arena, plan, keys, key_count, true) : plan;
+    return nl_call_function(&scope, NL_STR("named_struct"), args, count, row);
+}
+
 static nl_status resolve_arguments(python_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
@@ -39,7 +87,10 @@ static nl_status resolve_arguments(python_call *c)
     for (uint32_t i = 0; i < written->count; i++) {
         c->names[i] = written->items[i].name.text;
         c->has_names = c->has_names || c->names[i].data;
-        NL_TRY(nl_resolve_expr(c->scope, written->items[i].value, &c->args[i]));
+        if (written->items[i].value->kind == NL_AST_EXPR_TABLE_ARGUMENT && !c->ast)
+            NL_TRY(resolve_table(c, &written->items[i].value->table_argument, &c->args[i]));
+        else
+            NL_TRY(nl_resolve_expr(c->scope, written->items[i].value, &c->args[i]));
     }
     return check_names(c);
 }
@@ -126,23 +177,17 @@ static nl_status check_table(const python_call *c)
         return NL_RAISE(NOT_A_TABLE_FUNCTION, NL_P_STR("functionName", nl_quote_name(arena, function->name)));
     if (!function->type || function->type->id != NL_TYPE_STRUCT)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table function in Python whose analyze() says what it returns is not supported: declare returnType.");
-    for (uint32_t i = 0; i < c->written->count; i++)
-        if (c->written->items[i].value->kind == NL_AST_EXPR_TABLE_ARGUMENT)
-            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table as the argument of a table function in Python is not supported.");
     return NULL;
 }
 
-/* One row of arguments, of which the function makes its rows. */
+/* Rows of arguments, of which the function makes its rows: one, or those of a table. */
 nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan)
 {
     nl_arena *arena = nl_scope_arena(scope);
     python_call c = {.scope = scope, .written = written, .function = function};
     NL_TRY(check_table(&c));
     NL_TRY(resolve_arguments(&c));
-    for (uint32_t i = 0; i < written->count; i++)
-        if (nl_expr_has(c.args[i], NL_EXPR_OUTER))
-            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A table function in Python over columns of the tables before it (LATERAL) is not supported.");
-    const nl_logical *child = nl_logical_one_row(arena);
+    const nl_logical *child = c.table ? c.table : nl_logical_one_row(arena); /* LATERAL: unnested later, then of the rows before it */
     nl_logical *node = nl_logical_new(arena, NL_PLAN_PYTHON, &child, 1);
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, function->type->child_count + 1);
     for (uint32_t i = 0; i < function->type->child_count; i++)
@@ -158,6 +203,7 @@ nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *writt
     node->column_count = function->type->child_count;
     node->python.shape = NL_PYTHON_MAP;
     node->python.eval = NL_PYTHON_TABLE;
+    node->python.left_count = c.partition_count;
     node->python.arguments = c.args;
     node->python.argument_count = written->count;
     node->python.calls = call;

@@ -402,6 +402,26 @@ static nl_status bind_values(domain *d, const nl_logical *plan, bound_plan *out)
     return bind(d, project, out);
 }
 
+/* A table function in Python over one row of arguments: over the rows that they come from. */
+static nl_status bind_python(domain *d, const nl_logical *plan, bound_plan *out)
+{
+    bound_plan child = {0};
+    const nl_logical *node = NULL;
+    if (plan->python.shape != NL_PYTHON_MAP || plan->children[0]->column_count > 0) return unsupported();
+    NL_TRY(bind(d, plan->children[0], &child));
+    NL_TRY(map_node(d, child.domain, plan, &node));
+    nl_logical *made = nl_logical_copy(d->arena, nl_logical_with_children(d->arena, node, &child.plan));
+    nl_column *columns = NL_NEW_ARRAY(d->arena, nl_column, (size_t)child.plan->column_count + plan->column_count + 1);
+    nl_copy_items(columns, child.plan->columns, child.plan->column_count * sizeof *columns);
+    nl_copy_items(columns + child.plan->column_count, plan->columns, plan->column_count * sizeof *columns);
+    made->columns = columns;
+    made->column_count = child.plan->column_count + plan->column_count;
+    made->python.shape = NL_PYTHON_EXPLODE;
+    out->plan = made;
+    out->domain = child.domain;
+    return NULL;
+}
+
 static nl_status bind(domain *d, const nl_logical *plan, bound_plan *out)
 {
     if (!nl_plan_has_outer(plan)) return bind_independent(d, plan, out);
@@ -426,6 +446,8 @@ static nl_status bind(domain *d, const nl_logical *plan, bound_plan *out)
         return bind_sort(d, plan, out);
     case NL_PLAN_VALUES:
         return bind_values(d, plan, out);
+    case NL_PLAN_PYTHON:
+        return bind_python(d, plan, out);
     case NL_PLAN_SCAN:
     case NL_PLAN_RANGE:
     case NL_PLAN_DISTINCT:
@@ -434,7 +456,6 @@ static nl_status bind(domain *d, const nl_logical *plan, bound_plan *out)
     case NL_PLAN_CTE:
     case NL_PLAN_CTE_REF:
     case NL_PLAN_EMPTY:
-    case NL_PLAN_PYTHON:
     case NL_PLAN_SINGLE_ROW:
         return unsupported();
     }

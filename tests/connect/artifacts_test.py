@@ -24,6 +24,9 @@ logging.disable(logging.CRITICAL)
 FOLDER = tempfile.mkdtemp(prefix="nilas-artifacts-")  # not the server's: workers import from there
 
 
+SESSIONS_OF_KILLED = []
+
+
 def write(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -152,6 +155,7 @@ def test_a_killed_server_leaves_no_folder(nilas):
     for has_worker in (True, False):
         server = Server(nilas, "--conf", f"spark.pyspark.python={sys.executable}")
         spark = SparkSession.builder.remote(server.url).create()
+        SESSIONS_OF_KILLED.append(spark)  # its end would wait for the server
         spark.addArtifacts(write(os.path.join(FOLDER, f"file{has_worker}.txt"), "x"), file=True)
         if has_worker:
             answer(spark, lambda _: "there")

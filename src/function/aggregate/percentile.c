@@ -1,8 +1,8 @@
 /* aggregate/percentile.c - percentile, percentile_cont, percentile_disc, median: exact, over values counted by value.
  *
- * A state is an open-addressing table of (value, how often), charged as it grows; the result sorts its entries. One that is asked
- * again, or that values leave, is that of a frame that moves along: it goes on as ordered_values.h, where each result costs a
- * look. Values
+ * A state is an open-addressing table of (value, how often), charged as it grows; the result sorts its entries where they lie, so that
+ * it needs no more memory. One that goes on after it was asked, or that values leave, is that of a frame that moves along: it
+ * becomes an ordered_values.h, where each result costs a look. Values
  * are kept as 128-bit integers: integers and unscaled decimals as they are, reals as their bits. The analyzer hands the
  * ordered value of WITHIN GROUP first and, when it is descending, a third argument.
  */
@@ -24,7 +24,7 @@ typedef struct percentile_state {
     uint64_t slot_count;
     uint64_t used;
     nl_ordered_values *ordered; /* owned; instead of slots, which are none then */
-    bool was_asked;
+    bool is_sorted; /* it was asked: slots are the `used` entries in ascending order, slot_count of them */
 } percentile_state;
 NL_AGGREGATE_SIZE(percentile, percentile_state)
 
@@ -69,8 +69,27 @@ static nl_status grow(percentile_state *s, nl_memory *memory, uint64_t more)
     return NULL;
 }
 
-static nl_status add_value(percentile_state *s, nl_memory *memory, nl_int128 value, int64_t count)
+static nl_status put_in_order(percentile_state *s, const nl_type *type, nl_memory *memory)
 {
+    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
+    nl_ordered_values *ordered = NULL;
+    if (s->ordered) return NULL;
+    NL_TRY(nl_ordered_values_new(type, value_is_before, &ordered));
+    nl_status status = NULL;
+    for (uint64_t i = 0; i < s->slot_count && !status; i++)
+        if (slots[i].count != 0) status = nl_ordered_values_add(ordered, memory, slots[i].value, slots[i].count);
+    if (status) {
+        nl_ordered_values_free(ordered, memory);
+        return status;
+    }
+    nl_agg_bytes_free(&s->slots, memory);
+    *s = (percentile_state){.ordered = ordered};
+    return NULL;
+}
+
+static nl_status add_value(percentile_state *s, const percentile_how *how, nl_memory *memory, nl_int128 value, int64_t count)
+{
+    if (s->is_sorted) NL_TRY(put_in_order(s, how->value_type, memory));
     if (s->ordered) return nl_ordered_values_add(s->ordered, memory, value, count);
     NL_TRY(grow(s, memory, 1));
     counted_value *slot = find_value(s, value);
@@ -122,27 +141,9 @@ static nl_status percentile_step(const nl_bound_function *function, nl_eval *eva
         if (count < 0) return raise_negative(how, count);
         if (count == 0) return NULL;
     }
-    return add_value(state, eval->memory, read_value(args[0].type, &readers[0], row), count);
+    return add_value(state, how, eval->memory, read_value(args[0].type, &readers[0], row), count);
 }
 NL_AGGREGATE_STEPS(percentile, 1, percentile_step)
-
-static nl_status put_in_order(percentile_state *s, const nl_type *type, nl_memory *memory)
-{
-    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
-    nl_ordered_values *ordered = NULL;
-    if (s->ordered) return NULL;
-    NL_TRY(nl_ordered_values_new(type, value_is_before, &ordered));
-    nl_status status = NULL;
-    for (uint64_t i = 0; i < s->slot_count && !status; i++)
-        if (slots[i].count != 0) status = nl_ordered_values_add(ordered, memory, slots[i].value, slots[i].count);
-    if (status) {
-        nl_ordered_values_free(ordered, memory);
-        return status;
-    }
-    nl_agg_bytes_free(&s->slots, memory);
-    *s = (percentile_state){.ordered = ordered, .was_asked = true};
-    return NULL;
-}
 
 static nl_status percentile_retract(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, nl_selection selection, void *state)
 {
@@ -186,14 +187,14 @@ static nl_status percentile_encode(const nl_bound_function *function, nl_eval *e
 
 static nl_status percentile_merge_one(const nl_bound_function *function, nl_eval *eval, void *state, nl_str partial)
 {
-    (void)function;
+    const percentile_state *s = state;
     /* The entries come in the order of their hashes: in a table that grows on the way they would crowd its first slots,
      * and every insertion walk the crowd. */
-    if (!((const percentile_state *)state)->ordered) NL_TRY(grow(state, eval->memory, partial.length / sizeof(counted_value)));
+    if (!s->ordered && !s->is_sorted) NL_TRY(grow(state, eval->memory, partial.length / sizeof(counted_value)));
     for (size_t at = 0; at + sizeof(counted_value) <= partial.length; at += sizeof(counted_value)) {
         counted_value entry;
         memcpy(&entry, partial.data + at, sizeof entry);
-        NL_TRY(add_value(state, eval->memory, entry.value, entry.count));
+        NL_TRY(add_value(state, function->state, eval->memory, entry.value, entry.count));
     }
     return NULL;
 }
@@ -201,40 +202,78 @@ NL_ENCODED_PARTIALS(percentile, percentile_encode, percentile_merge_one)
 
 /* --- the result --- */
 
-static bool is_before(const nl_type *type, const counted_value *a, const counted_value *b)
-{
-    if (type->physical != NL_PHYS_F32 && type->physical != NL_PHYS_F64) return a->value < b->value;
-    double x = value_as_double(type, a->value);
-    double y = value_as_double(type, b->value);
-    return x < y || (!isnan(x) && isnan(y));
-}
-
-/* The same of values, where no two are equal: 0.0 and -0.0, which are so as numbers, go by their bits. */
+/* An order in which no two values are equal: NaN comes last; 0.0 and -0.0, which are so as numbers, go by their bits. */
 static bool value_is_before(const nl_type *type, nl_int128 a, nl_int128 b)
 {
-    const counted_value x = {.value = a}, y = {.value = b};
-    return is_before(type, &x, &y) || (!is_before(type, &y, &x) && a < b);
+    if (type->physical != NL_PHYS_F32 && type->physical != NL_PHYS_F64) return a < b;
+    const double x = value_as_double(type, a);
+    const double y = value_as_double(type, b);
+    if (x < y || (!isnan(x) && isnan(y))) return true;
+    return !(y < x || (!isnan(y) && isnan(x))) && a < b;
 }
 
-/* Bottom-up merge sort from `from` through `spare` (count entries each); returns where the sorted entries are. */
-static counted_value *sort_entries(const nl_type *type, counted_value *from, counted_value *spare, uint64_t count)
+/* The table's entries side by side, in any order. */
+static uint64_t close_ranks(counted_value *slots, uint64_t slot_count)
 {
-    for (uint64_t run = 1; run < count; run *= 2) {
-        for (uint64_t start = 0; start < count; start += 2 * run) {
-            uint64_t middle = NL_MIN(start + run, count);
-            uint64_t stop = NL_MIN(middle + run, count);
-            uint64_t a = start;
-            uint64_t b = middle;
-            for (uint64_t at = start; at < stop; at++) {
-                bool takes_b = a == middle || (b < stop && is_before(type, &from[b], &from[a]));
-                spare[at] = takes_b ? from[b++] : from[a++];
-            }
-        }
-        counted_value *sorted = spare;
-        spare = from;
-        from = sorted;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < slot_count; i++)
+        if (slots[i].count != 0) slots[count++] = slots[i];
+    return count;
+}
+
+static void swap_entries(counted_value *a, counted_value *b)
+{
+    const counted_value one = *a;
+    *a = *b;
+    *b = one;
+}
+
+static void sort_few(const nl_type *type, counted_value *entries, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++) {
+        const counted_value one = entries[i];
+        uint64_t at = i;
+        for (; at > 0 && value_is_before(type, one.value, entries[at - 1].value); at--) entries[at] = entries[at - 1];
+        entries[at] = one;
     }
-    return from;
+}
+
+/* Quicksort in place (Hoare, 1961). Pivots are chosen by a hash, so that no order of values is a bad one; the larger part waits, so
+ * that no more than 64 parts do. */
+static void sort_entries(const nl_type *type, counted_value *entries, uint64_t count)
+{
+    enum { FEW = 16, PARTS_MAX = 64 };
+    struct {
+        uint64_t start, stop;
+    } waiting[PARTS_MAX];
+    uint32_t waiting_count = 0;
+    uint64_t start = 0, stop = count;
+    for (;;) {
+        while (stop - start > FEW) {
+            swap_entries(&entries[start], &entries[start + nl_hash_mix(start, stop) % (stop - start)]);
+            const nl_int128 pivot = entries[start].value;
+            uint64_t low = start, high = stop;
+            for (;;) {
+                do high--;
+                while (value_is_before(type, pivot, entries[high].value));
+                while (low < high && value_is_before(type, entries[low].value, pivot)) low++;
+                if (low >= high) break;
+                swap_entries(&entries[low++], &entries[high]);
+            }
+            const uint64_t middle = high + 1; /* [start, middle) is not behind the pivot, the rest not before it */
+            const bool is_left_larger = middle - start > stop - middle;
+            waiting[waiting_count].start = is_left_larger ? start : middle;
+            waiting[waiting_count++].stop = is_left_larger ? middle : stop;
+            if (is_left_larger)
+                start = middle;
+            else
+                stop = middle;
+        }
+        sort_few(type, entries + start, stop - start);
+        if (waiting_count == 0) return;
+        start = waiting[--waiting_count].start;
+        stop = waiting[waiting_count].stop;
+    }
 }
 
 /* The first entry whose running count is at least `target`. */
@@ -254,7 +293,7 @@ static const counted_value *entry_at(const counted_value *entries, uint64_t coun
 
 /* Values in order, in either form. */
 typedef struct ranking {
-    const counted_value *entries; /* ascending, or descending as wanted; their counts running totals */
+    const counted_value *entries; /* ascending; their counts running totals */
     uint64_t count;
     const nl_ordered_values *ordered; /* or this one */
     int64_t total;
@@ -264,8 +303,8 @@ typedef struct ranking {
 static nl_int128 value_at(const percentile_how *how, const ranking *all, int64_t place)
 {
     place = NL_MAX(place, 1);
-    if (!all->ordered) return entry_at(all->entries, all->count, place)->value;
-    return nl_ordered_values_at(all->ordered, how->is_descending ? all->total - place + 1 : place);
+    if (how->is_descending) place = all->total - place + 1;
+    return all->ordered ? nl_ordered_values_at(all->ordered, place) : entry_at(all->entries, all->count, place)->value;
 }
 
 static double percentile_of(const percentile_how *how, const ranking *all, double percentage)
@@ -300,29 +339,21 @@ static nl_status ordered_result(const nl_bound_function *function, const percent
 
 static nl_status percentile_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
 {
+    (void)eval;
     const percentile_how *how = function->state;
     percentile_state *s = state;
     if (how->percentages.count == 0) return nl_column_builder_null(builder);
-    if (s->was_asked) NL_TRY(put_in_order(s, how->value_type, eval->memory));
     if (s->ordered) return ordered_result(function, s, builder);
-    s->was_asked = true;
-    const counted_value *slots = (const counted_value *)(const void *)s->slots.data;
     if (s->used == 0) return nl_column_builder_null(builder);
-    nl_buffer *buffer = NULL;
-    NL_TRY(nl_buffer_new(eval->memory, nl_size_mul(s->used, 2 * sizeof(counted_value)), false, &buffer));
-    counted_value *entries = (counted_value *)(void *)buffer->data;
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < s->slot_count; i++)
-        if (slots[i].count != 0) entries[count++] = slots[i];
-    entries = sort_entries(how->value_type, entries, entries + s->used, count);
-    for (uint64_t i = 0; how->is_descending && i < count / 2; i++) {
-        counted_value swapped = entries[i];
-        entries[i] = entries[count - 1 - i];
-        entries[count - 1 - i] = swapped;
+    counted_value *entries = (counted_value *)(void *)s->slots.data;
+    if (!s->is_sorted) {
+        s->slot_count = close_ranks(entries, s->slot_count);
+        sort_entries(how->value_type, entries, s->used);
+        s->is_sorted = true;
     }
-    for (uint64_t i = 1; i < count; i++) entries[i].count += entries[i - 1].count;
-    nl_status status = append_percentiles(function, &(ranking){.entries = entries, .count = count, .total = entries[count - 1].count}, builder);
-    nl_buffer_release(buffer);
+    for (uint64_t i = 1; i < s->used; i++) entries[i].count += entries[i - 1].count;
+    nl_status status = append_percentiles(function, &(ranking){.entries = entries, .count = s->used, .total = entries[s->used - 1].count}, builder);
+    for (uint64_t i = s->used - 1; i > 0; i--) entries[i].count -= entries[i - 1].count;
     return status;
 }
 NL_BUILT_RESULT(percentile, percentile_result)

@@ -1,6 +1,7 @@
 /* iceberg/partition_stats.c - see partition_stats.h. Manifests are gone through one after the other; each gives a row per
- * distinct partition, rows of the same partition and spec are put together after sorting. Source: Java's
- * PartitionStatsHandler and PartitionStats, whose columns, field ids and order these are. */
+ * distinct partition, rows of the same partition and spec are put together after sorting. Where an ancestor has a file, its rows
+ * and what the snapshots since then added and deleted are put together instead: partitions that became empty stay in it.
+ * Source: Java's PartitionStatsHandler and PartitionStats, whose columns, field ids and order these are. */
 #include "iceberg/partition_stats.h"
 
 #include <stdlib.h>
@@ -44,6 +45,7 @@ typedef struct stats_maker {
     const nl_ice_type *partition_type; /* the union */
     nl_arena *arena;
     nl_list rows;                      /* stats_row * */
+    bool is_incremental;               /* manifests are those of later snapshots: only what they changed counts */
 } stats_maker;
 
 /* ---- gathering ------------------------------------------------------------------------------------------------- */
@@ -56,23 +58,32 @@ static void touch(const stats_maker *self, stats_row *row, int64_t snapshot_id)
     row->numbers[COLUMN_UPDATED_BY] = snapshot->snapshot_id;
 }
 
-static void count_file(stats_row *row, const nl_data_file *file)
+/* sign: 1 for a file that is there, -1 for one that went. */
+static void count_file(stats_row *row, const nl_data_file *file, int64_t sign)
 {
     switch (file->content) {
     case NL_CONTENT_DATA:
-        row->numbers[COLUMN_DATA_RECORDS] += file->record_count;
-        row->numbers[COLUMN_DATA_FILES]++;
-        row->numbers[COLUMN_DATA_BYTES] += file->file_size_bytes;
+        row->numbers[COLUMN_DATA_RECORDS] += sign * file->record_count;
+        row->numbers[COLUMN_DATA_FILES] += sign;
+        row->numbers[COLUMN_DATA_BYTES] += sign * file->file_size_bytes;
         break;
     case NL_CONTENT_POSITION_DELETES:
-        row->numbers[COLUMN_POSITION_RECORDS] += file->record_count;
-        row->numbers[nl_data_file_is_deletion_vector(file) ? COLUMN_VECTORS : COLUMN_POSITION_FILES]++;
+        row->numbers[COLUMN_POSITION_RECORDS] += sign * file->record_count;
+        row->numbers[nl_data_file_is_deletion_vector(file) ? COLUMN_VECTORS : COLUMN_POSITION_FILES] += sign;
         break;
     case NL_CONTENT_EQUALITY_DELETES:
-        row->numbers[COLUMN_EQUALITY_RECORDS] += file->record_count;
-        row->numbers[COLUMN_EQUALITY_FILES]++;
+        row->numbers[COLUMN_EQUALITY_RECORDS] += sign * file->record_count;
+        row->numbers[COLUMN_EQUALITY_FILES] += sign;
         break;
     }
+}
+
+static stats_row *new_row(stats_maker *self)
+{
+    stats_row *row = NL_NEW(self->arena, stats_row);
+    row->numbers[COLUMN_TOTAL_RECORDS] = row->numbers[COLUMN_UPDATED_AT] = row->numbers[COLUMN_UPDATED_BY] = NL_NONE;
+    nl_list_add(self->arena, &self->rows, row);
+    return row;
 }
 
 /* A spec's tuple in the shape of the union; fields of other specs are null. */
@@ -102,16 +113,16 @@ static nl_status add_manifest(stats_maker *self, const nl_manifest_file *listed)
     stats_row **made = NL_NEW_ARRAY(self->arena, stats_row *, manifest->partition_count + 1);
     for (uint32_t i = 0; i < manifest->entry_count; i++) {
         const nl_manifest_entry *entry = &manifest->entries[i];
+        if (self->is_incremental && entry->status == NL_ENTRY_EXISTING) continue;
         stats_row *row = made[entry->partition_index];
         if (!row) {
-            row = made[entry->partition_index] = NL_NEW(self->arena, stats_row);
+            row = made[entry->partition_index] = new_row(self);
             row->partition = union_tuple(self, spec, entry->file.partition);
             row->numbers[COLUMN_SPEC_ID] = spec->spec_id;
-            row->numbers[COLUMN_TOTAL_RECORDS] = row->numbers[COLUMN_UPDATED_AT] = row->numbers[COLUMN_UPDATED_BY] = NL_NONE;
-            nl_list_add(self->arena, &self->rows, row);
         }
         touch(self, row, entry->snapshot_id);
-        if (nl_manifest_entry_is_live(entry)) count_file(row, &entry->file);
+        if (nl_manifest_entry_is_live(entry)) count_file(row, &entry->file, 1);
+        else if (self->is_incremental) count_file(row, &entry->file, -1);
     }
     nl_manifest_release(manifest);
     return nl_arena_check(self->arena);
@@ -268,6 +279,108 @@ static nl_status write_rows(const stats_maker *self, nl_str path, int64_t *file_
     return NULL;
 }
 
+/* ---- an earlier file ------------------------------------------------------------------------------------------- */
+
+static void read_row(stats_maker *self, const nl_batch *batch, uint32_t at)
+{
+    const nl_value tuple = nl_vector_value(&batch->columns[0], at, self->arena);
+    stats_row *row = new_row(self);
+    nl_value *partition = NL_NEW_ARRAY(self->arena, nl_value, self->partition_type->field_count);
+    for (uint32_t i = 0; i < self->partition_type->field_count; i++)
+        partition[i] = tuple.is_null ? nl_value_null(nl_ice_type_storage(self->arena, self->partition_type->fields[i].type)) : nl_value_copy(self->arena, &tuple.list.items[i]);
+    row->partition = partition;
+    for (uint32_t i = 0; i + 1 < batch->column_count; i++) {
+        const nl_value number = nl_vector_value(&batch->columns[i + 1], at, self->arena);
+        if (!number.is_null) row->numbers[i] = number.integer;
+    }
+}
+
+static nl_status read_rows(stats_maker *self, const nl_parquet_footer *footer, nl_parquet_reader *reader)
+{
+    for (uint32_t group = 0; group < footer->row_group_count; group++) {
+        nl_parquet_scan *scan = NULL;
+        nl_status status = nl_parquet_scan_open(reader, group, NULL, 0, self->table->memory, &scan);
+        for (bool is_done = false; !status && !is_done;) {
+            nl_batch batch = {0};
+            status = nl_parquet_scan_next(scan, &batch);
+            is_done = batch.row_count == 0;
+            for (uint32_t i = 0; !status && i < batch.row_count; i++)
+                read_row(self, &batch, i);
+            nl_batch_fini(&batch);
+            if (!status) status = nl_arena_check(self->arena);
+        }
+        nl_parquet_scan_close(scan);
+        NL_TRY(status);
+    }
+    return NULL;
+}
+
+static nl_status read_stats(stats_maker *self, nl_str path)
+{
+    const nl_schema *schema = NULL;
+    nl_parquet_write_options unused = {0};
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_FIELD_ID};
+    nl_file *file = NULL;
+    nl_parquet_footer *footer = NULL;
+    nl_parquet_reader *reader = NULL;
+    NL_TRY(make_schema(self, &schema));
+    const nl_type *row_type = make_row_type(self, schema, &unused);
+    NL_TRY(nl_fs_open(self->table->fs, path, &file));
+    nl_status status = nl_parquet_footer_read(file, self->table->memory, &footer);
+    if (!status) status = nl_parquet_reader_open(file, footer, row_type, &options, self->table->memory, &reader);
+    if (!status) status = read_rows(self, footer, reader);
+    nl_parquet_reader_release(reader);
+    nl_parquet_footer_release(footer);
+    nl_file_close(file);
+    return status;
+}
+
+static const nl_partition_statistics_file *stats_of(const nl_table_metadata *metadata, int64_t snapshot_id)
+{
+    for (uint32_t i = 0; i < metadata->partition_statistics_count; i++)
+        if (metadata->partition_statistics[i].snapshot_id == snapshot_id) return &metadata->partition_statistics[i];
+    return NULL;
+}
+
+static const nl_snapshot *parent_of(const nl_table_metadata *metadata, const nl_snapshot *snapshot)
+{
+    return snapshot->parent_id == NL_NONE ? NULL : nl_table_snapshot(metadata, snapshot->parent_id);
+}
+
+/* What a snapshot's own manifests say of its changes. */
+static nl_status add_changes(stats_maker *self, const nl_snapshot *snapshot)
+{
+    const nl_manifest_file *manifests = NULL;
+    uint32_t manifest_count = 0;
+    NL_TRY(nl_snapshot_manifests(self->table->fs, snapshot, self->table->memory, self->arena, &manifests, &manifest_count));
+    for (uint32_t i = 0; i < manifest_count; i++)
+        if (manifests[i].added_snapshot_id == snapshot->snapshot_id) NL_TRY(add_manifest(self, &manifests[i]));
+    return NULL;
+}
+
+/* *is_done false: no ancestor has a file that can be read, and all is counted anew. */
+static nl_status go_on(stats_maker *self, const nl_snapshot *snapshot, bool *is_done)
+{
+    const nl_snapshot *start = parent_of(self->metadata, snapshot);
+    uint32_t step = 0;
+    *is_done = false;
+    while (start && !stats_of(self->metadata, start->snapshot_id) && step++ < self->metadata->snapshot_count)
+        start = parent_of(self->metadata, start);
+    const nl_partition_statistics_file *earlier = start ? stats_of(self->metadata, start->snapshot_id) : NULL;
+    if (!earlier) return NULL;
+    nl_error *error = read_stats(self, earlier->path);
+    if (error) { /* damaged, gone, or of another format */
+        nl_error_free(error);
+        self->rows = (nl_list){0};
+        return NULL;
+    }
+    self->is_incremental = true;
+    for (const nl_snapshot *at = snapshot; at && at != start; at = parent_of(self->metadata, at))
+        NL_TRY(add_changes(self, at));
+    *is_done = true;
+    return NULL;
+}
+
 static nl_status check_format(const nl_table_metadata *metadata)
 {
     const nl_str format = nl_table_property(metadata, "write.format.default", "parquet");
@@ -282,8 +395,10 @@ static nl_status make_stats(stats_maker *self, const nl_snapshot *snapshot, nl_a
     uint32_t manifest_count = 0;
     uint8_t uuid[16];
     char uuid_text[NL_UUID_TEXT_LENGTH];
+    bool is_done = false;
     NL_TRY(nl_table_partition_type_union(self->arena, self->metadata, &self->partition_type));
-    NL_TRY(nl_table_explain_moved(self->metadata, nl_snapshot_manifests(self->table->fs, snapshot, self->table->memory, self->arena, &manifests, &manifest_count)));
+    NL_TRY(go_on(self, snapshot, &is_done));
+    if (!is_done) NL_TRY(nl_table_explain_moved(self->metadata, nl_snapshot_manifests(self->table->fs, snapshot, self->table->memory, self->arena, &manifests, &manifest_count)));
     for (uint32_t i = 0; i < manifest_count; i++)
         NL_TRY(add_manifest(self, &manifests[i]));
     merge_rows(self);

@@ -102,6 +102,15 @@ def partition_statistics(score, nilas, spark, warehouse):
                 check(score, f"partition statistics of {table}: {name}", *[parquet_rows(file)[place] for file in files])
             spark.run(f"INSERT INTO lake.{table} VALUES (102, 'p1', NULL)")
             rows = parquet_rows(spark.run(f"CALL lake.system.compute_partition_stats('{table}')")[0])[2]
+            engine.run(f"DELETE FROM lake.{table} WHERE p = 'p2'")
+            other.run(f"INSERT INTO lake.{table} VALUES (103, 'p1', NULL), (104, 'p4', NULL)")
+            files = []
+            for computing in (engine, other):
+                files.append(computing.run(f"CALL lake.system.compute_partition_stats('{table}')")[0])
+                if computing is engine:
+                    forget_version(warehouse, table)
+            for place, name in enumerate(("schema", "iceberg.schema", "rows")):
+                check(score, f"partition statistics of {table}, from earlier ones: {name}", *[parquet_rows(file)[place] for file in files])
             check(score, f"Spark goes on from {other.name}'s file", sum(row["data_record_count"] for row in rows), 33)
 
 

@@ -19,6 +19,8 @@ typedef struct changelog {
     nl_call *call;
     const nl_schema *schema;
     nl_builder columns; /* of the table, quoted */
+    nl_builder keys;    /* what tells one row from another: the columns, as text where they have no order */
+    nl_str unordered;   /* names of columns without an order, "m, n" */
     nl_builder source;  /* TABLE.changes with its options */
 } changelog;
 
@@ -28,8 +30,15 @@ static void write_parts(changelog *self)
     const nl_property *options;
     uint32_t option_count;
     for (uint32_t i = 0; i < self->schema->root->field_count; i++) {
+        const nl_str name = self->schema->root->fields[i].name;
+        const bool has_order = nl_type_is_orderable(target->row_type->children[i].type);
         if (i) nl_append_c(&self->columns, ", ");
-        nl_append_quoted_name(&self->columns, self->schema->root->fields[i].name);
+        nl_append_quoted_name(&self->columns, name);
+        nl_append_c(&self->keys, i ? ", " : "");
+        nl_append_c(&self->keys, has_order ? "" : "to_json(");
+        nl_append_quoted_name(&self->keys, name);
+        nl_append_c(&self->keys, has_order ? "" : ")");
+        if (!has_order) self->unordered = nl_arena_f(self->call->command->arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(self->unordered), self->unordered.length ? ", " : "", NL_STR_ARG(name));
     }
     nl_append_quoted_parts(&self->source, target->name_parts, target->name_count);
     nl_append_c(&self->source, ".`changes`");
@@ -46,23 +55,23 @@ static void write_parts(changelog *self)
 /* Rows of files that a snapshot wrote anew are no changes. */
 static void write_without_carryover(const changelog *self, nl_builder *out)
 {
-    const nl_str columns = nl_builder_str(&self->columns);
-    nl_append_f(out, "SELECT " NL_STR_FMT ", " CHANGE_COLUMNS " FROM (SELECT " NL_STR_FMT ", " CHANGE_COLUMNS ", row_number() OVER w AS `_n`, "
-                     "count_if(`_change_type` = 'DELETE') OVER p AS `_d`, count(*) OVER p AS `_a` FROM " NL_STR_FMT
+    const nl_str columns = nl_builder_str(&self->columns), keys = nl_builder_str(&self->keys);
+    nl_append_f(out, "SELECT " NL_STR_FMT ", " CHANGE_COLUMNS " FROM (SELECT " NL_STR_FMT ", " CHANGE_COLUMNS ", row_number() OVER w AS `_nilas_n`, "
+                     "count_if(`_change_type` = 'DELETE') OVER p AS `_nilas_d`, count(*) OVER p AS `_nilas_a` FROM " NL_STR_FMT
                      " WINDOW p AS (PARTITION BY " NL_STR_FMT ", `_change_ordinal`), w AS (PARTITION BY " NL_STR_FMT ", `_change_ordinal` ORDER BY `_change_type`)) "
-                     "WHERE if(`_change_type` = 'DELETE', `_n`, `_n` - `_d`) > least(`_d`, `_a` - `_d`)",
-                NL_STR_ARG(columns), NL_STR_ARG(columns), NL_STR_ARG(nl_builder_str(&self->source)), NL_STR_ARG(columns), NL_STR_ARG(columns));
+                     "WHERE if(`_change_type` = 'DELETE', `_nilas_n`, `_nilas_n` - `_nilas_d`) > least(`_nilas_d`, `_nilas_a` - `_nilas_d`)",
+                NL_STR_ARG(columns), NL_STR_ARG(columns), NL_STR_ARG(nl_builder_str(&self->source)), NL_STR_ARG(keys), NL_STR_ARG(keys));
 }
 
 static void write_net_changes(const changelog *self, nl_builder *out)
 {
-    const nl_str columns = nl_builder_str(&self->columns);
-    nl_append_f(out, "SELECT " NL_STR_FMT ", " CHANGE_COLUMNS " FROM (SELECT *, max(if(`_s` = 0, `_n`, 0)) OVER p AS `_z`, sum(`_step`) OVER p AS `_t` FROM (SELECT *, row_number() OVER w AS `_n`, "
-                     "sum(`_step`) OVER w AS `_s` FROM (SELECT " NL_STR_FMT ", " CHANGE_COLUMNS
-                     ", if(`_change_type` = 'DELETE', -1, 1) AS `_step` FROM " NL_STR_FMT ") WINDOW w AS (PARTITION BY " NL_STR_FMT
-                     " ORDER BY `_change_ordinal`, `_change_type` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) WINDOW p AS (PARTITION BY " NL_STR_FMT ")) LATERAL VIEW explode(sequence(1, abs(`_t`))) AS `_copy` "
-                     "WHERE `_t` <> 0 AND `_n` = `_z` + 1",
-                NL_STR_ARG(columns), NL_STR_ARG(columns), NL_STR_ARG(nl_builder_str(&self->source)), NL_STR_ARG(columns), NL_STR_ARG(columns));
+    const nl_str columns = nl_builder_str(&self->columns), keys = nl_builder_str(&self->keys);
+    nl_append_f(out, "SELECT " NL_STR_FMT ", " CHANGE_COLUMNS " FROM (SELECT *, max(if(`_nilas_s` = 0, `_nilas_n`, 0)) OVER p AS `_nilas_z`, sum(`_nilas_step`) OVER p AS `_nilas_t` FROM (SELECT *, row_number() OVER w AS `_nilas_n`, "
+                     "sum(`_nilas_step`) OVER w AS `_nilas_s` FROM (SELECT " NL_STR_FMT ", " CHANGE_COLUMNS
+                     ", if(`_change_type` = 'DELETE', -1, 1) AS `_nilas_step` FROM " NL_STR_FMT ") WINDOW w AS (PARTITION BY " NL_STR_FMT
+                     " ORDER BY `_change_ordinal`, `_change_type` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) WINDOW p AS (PARTITION BY " NL_STR_FMT ")) LATERAL VIEW explode(sequence(1, abs(`_nilas_t`))) AS `_nilas_copy` "
+                     "WHERE `_nilas_t` <> 0 AND `_nilas_n` = `_nilas_z` + 1",
+                NL_STR_ARG(columns), NL_STR_ARG(columns), NL_STR_ARG(nl_builder_str(&self->source)), NL_STR_ARG(keys), NL_STR_ARG(keys));
 }
 
 static nl_status write_updates(const changelog *self, const nl_str *identifiers, uint32_t identifier_count, nl_builder *out)
@@ -78,14 +87,14 @@ static nl_status write_updates(const changelog *self, const nl_str *identifiers,
         nl_append_char(&names, ',');
     }
     nl_append_c(&names, "_change_ordinal");
-    nl_append_f(out, "SELECT " NL_STR_FMT ", CASE WHEN `_d` > 1 THEN raise_error(", NL_STR_ARG(columns));
+    nl_append_f(out, "SELECT " NL_STR_FMT ", CASE WHEN `_nilas_d` > 1 THEN raise_error(", NL_STR_ARG(columns));
     nl_builder message;
     nl_builder_init(&message, 1 << 20);
     nl_append_f(&message, "Cannot compute updates because there are multiple rows with the same identifier fields([" NL_STR_FMT "]). Please make sure the rows are unique.",
                 NL_STR_ARG(nl_builder_str(&names)));
     nl_append_quoted_text(out, nl_builder_str(&message));
-    nl_append_c(out, ") WHEN `_d` = 1 AND `_a` > 1 AND `_n` = 1 THEN 'UPDATE_BEFORE' WHEN `_d` = 1 AND `_n` = 2 THEN 'UPDATE_AFTER' ELSE `_change_type` END AS `_change_type`, "
-                     "`_change_ordinal`, `_commit_snapshot_id` FROM (SELECT *, row_number() OVER w AS `_n`, count_if(`_change_type` = 'DELETE') OVER p AS `_d`, count(*) OVER p AS `_a` FROM (");
+    nl_append_c(out, ") WHEN `_nilas_d` = 1 AND `_nilas_a` > 1 AND `_nilas_n` = 1 THEN 'UPDATE_BEFORE' WHEN `_nilas_d` = 1 AND `_nilas_n` = 2 THEN 'UPDATE_AFTER' ELSE `_change_type` END AS `_change_type`, "
+                     "`_change_ordinal`, `_commit_snapshot_id` FROM (SELECT *, row_number() OVER w AS `_nilas_n`, count_if(`_change_type` = 'DELETE') OVER p AS `_nilas_d`, count(*) OVER p AS `_nilas_a` FROM (");
     write_without_carryover(self, out);
     nl_append_f(out, ") WINDOW p AS (PARTITION BY " NL_STR_FMT "`_change_ordinal`), w AS (PARTITION BY " NL_STR_FMT "`_change_ordinal` ORDER BY `_change_type`))",
                 NL_STR_ARG(nl_builder_str(&keys)), NL_STR_ARG(nl_builder_str(&keys)));
@@ -145,6 +154,9 @@ static nl_status write_view(const changelog *self, nl_builder *sql)
         NL_TRY(find_identifiers(self, &identifiers, &identifier_count));
         return write_updates(self, identifiers, identifier_count, sql);
     }
+    const bool has_identifiers = nl_call_has(call, ARG_IDENTIFIERS) ? call->arguments[ARG_IDENTIFIERS].list.count > 0 : self->schema->identifier_count > 0;
+    if (self->unordered.length && !has_identifiers)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Identifier field is required as table contains unorderable columns: [" NL_STR_FMT "]", NL_STR_ARG(self->unordered));
     if (nets)
         write_net_changes(self, sql);
     else
@@ -159,6 +171,7 @@ nl_status nl_call_create_changelog_view(nl_call *call)
     nl_str shown, name;
     NL_TRY(name_view(call, &shown, &name));
     nl_builder_init(&self.columns, 1 << 24);
+    nl_builder_init(&self.keys, 1 << 24);
     nl_builder_init(&self.source, 1 << 24);
     nl_builder_init(&sql, 1 << 26);
     write_parts(&self);
@@ -170,6 +183,7 @@ nl_status nl_call_create_changelog_view(nl_call *call)
     }
     nl_builder_fini(&sql);
     nl_builder_fini(&self.source);
+    nl_builder_fini(&self.keys);
     nl_builder_fini(&self.columns);
     return status ? status : nl_rows_add_text(call->rows, &shown);
 }

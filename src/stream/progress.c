@@ -306,9 +306,13 @@ bool nl_stream_query_has_processed(nl_stream_query *query, int64_t ticket)
 
 nl_str nl_stream_query_explain(nl_stream_query *query, nl_arena *arena, bool is_extended)
 {
+    nl_str text = NL_STR("No physical plan. Waiting for data.");
     nl_mutex_lock(&query->mutex);
-    const nl_str text = query->plan_text ? nl_arena_f(arena, "== %s Plan ==\n%s", is_extended ? "Optimized Logical" : "Physical", query->plan_text)
-                                         : NL_STR("No physical plan. Waiting for data.");
+    const char *plan = query->plan_text;
+    if (plan && is_extended) /* what the analyzer has made, its streams bound to what was new; the rest follows from it */
+        text = nl_arena_f(arena, "== Parsed Logical Plan ==\n%s\n== Analyzed Logical Plan ==\n%s\n== Optimized Logical Plan ==\n%s\n== Physical Plan ==\n%s", plan, plan, plan, plan);
+    else if (plan)
+        text = nl_arena_f(arena, "== Physical Plan ==\n%s", plan);
     nl_mutex_unlock(&query->mutex);
     return text;
 }

@@ -176,7 +176,7 @@ static nl_status rate_latest(nl_stream_source *base, nl_arena *arena, nl_str sta
     NL_TRY(parse_seconds(start, &from));
     const int64_t seconds = (nl_now_micros() / 1000 - self->created_ms) / 1000;
     self->last_seconds = NL_MAX(NL_MAX(self->last_seconds, seconds), from);
-    *end = kept_end(self, self->last_seconds == 0 && !start.length ? (nl_str){"", 0} : nl_arena_f(arena, "%" PRId64, self->last_seconds));
+    *end = kept_end(self, nl_arena_f(arena, "%" PRId64, self->last_seconds)); /* the first may be 0: a batch without rows, as Spark's */
     return NULL;
 }
 

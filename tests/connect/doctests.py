@@ -32,6 +32,8 @@ MODULES = {
     "merge": "pyspark.sql.connect.merge",
     "observation": "pyspark.sql.connect.observation",
     "types": "pyspark.sql.types",
+    "stream_query": "pyspark.sql.connect.streaming.query",
+    "stream_rw": "pyspark.sql.connect.streaming.readwriter",
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 SECONDS_MAX = 30  # for one docstring

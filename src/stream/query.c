@@ -395,11 +395,27 @@ static void finish(nl_stream_query *query, nl_status status)
     nl_builder_fini(&json);
 }
 
+/* Sources and state: of no use when the thread has ended. */
+static void free_leaves(nl_stream_query *query)
+{
+    for (uint32_t i = 0; i < NL_STREAM_SOURCES_MAX; i++) {
+        nl_stream_leaf *leaf = &query->leaves[i];
+        nl_table_release(leaf->table);
+        nl_stream_source_free(leaf->source);
+        free(leaf->committed);
+        free(leaf->available);
+        *leaf = (nl_stream_leaf){0};
+        nl_state_store_free(query->stores[i]);
+        query->stores[i] = NULL;
+    }
+}
+
 static nl_status run_query(void *argument, uint32_t worker)
 {
     nl_stream_query *query = argument;
     (void)worker;
     nl_status status = run_all(query);
+    free_leaves(query);
     if (status && is_stopping(query)) { /* what was interrupted begins again from the checkpoint */
         nl_error_free(status);
         status = NULL;
@@ -604,18 +620,6 @@ void nl_stream_query_join(nl_stream_query *query)
     nl_mutex_unlock(&query->mutex);
     if (group) nl_error_free(nl_task_group_wait(group));
     nl_pool_free(thread);
-}
-
-static void free_leaves(nl_stream_query *query)
-{
-    for (uint32_t i = 0; i < NL_STREAM_SOURCES_MAX; i++) {
-        nl_stream_leaf *leaf = &query->leaves[i];
-        nl_table_release(leaf->table);
-        nl_stream_source_free(leaf->source);
-        free(leaf->committed);
-        free(leaf->available);
-        nl_state_store_free(query->stores[i]);
-    }
 }
 
 void nl_stream_query_release(nl_stream_query *query)

@@ -170,6 +170,29 @@ def another_run_takes_the_checkpoint(spark, folder):
     second.stop()
 
 
+def damaged_state_is_refused(spark, folder):
+    df = events(spark, folder, BATCHES[:2]).groupBy("k").count()
+
+    def run():
+        query = df.writeStream.format("noop").outputMode("update").option("checkpointLocation", folder + "/c").trigger(availableNow=True).start()
+        query.awaitTermination(60)
+
+    run()
+    state = os.path.join(folder, "c", "state", "0", "groups")
+    assert sorted(os.listdir(state)) == ["1.delta", "2.delta"]
+    with open(os.path.join(state, "2.delta"), "r+b") as file:
+        content = bytearray(file.read())
+        content[len(content) // 2] ^= 1
+        file.seek(0)
+        file.write(content)
+    put(os.path.join(folder, "in"), 9, [{"t": SECOND % 1, "k": "a", "v": 0}])
+    try:
+        run()
+        raise AssertionError("it goes on")
+    except Exception as error:
+        assert "damaged" in str(error) and "2.delta" in str(error), error
+
+
 def what_is_not_there_says_so(spark, folder):
     df = spark.readStream.format("rate").load()
     for call in (lambda: df.writeStream.format("noop").trigger(continuous="1 second").start(),
@@ -187,7 +210,7 @@ def what_is_not_there_says_so(spark, folder):
 
 
 ONLY_HERE = [a_function_gets_every_batch_once, a_function_may_keep_a_table, an_exception_of_a_function_ends_the_query, rows_reach_foreach, listeners_hear_of_everything,
-             files_count_once, a_query_waits_for_its_interval, another_run_takes_the_checkpoint, what_is_not_there_says_so]
+             files_count_once, a_query_waits_for_its_interval, another_run_takes_the_checkpoint, damaged_state_is_refused, what_is_not_there_says_so]
 
 
 # ---- killed servers ----

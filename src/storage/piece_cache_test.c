@@ -116,7 +116,7 @@ static void test_an_answer_is_believed_by_who_got_it_and_for_a_time(void **state
     fixture f = begin(SIZE_MAX, 128 * MIB, 60000000);
     nl_clock_hold(1000000);
     nl_kept_object *object = see(&f, "k", "\"1\"", 500);
-    assert_string_equal("\"1\"", nl_kept_object_etag(object).data); /* the name's end, so a zero byte follows */
+    assert_true(nl_str_is(nl_kept_object_etag(object), "\"1\""));
     assert_true(put(&f, object, 0, 500, 1));
     nl_kept_object_release(object);
     assert_true(is_trusted(&f, "k", 500, 1));

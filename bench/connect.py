@@ -112,6 +112,8 @@ def main():
     parser.add_argument("--queries", type=int, default=1000)
     options = parser.parse_args()
     print("nilas: ready in %.0f ms (spawn to the first answer to PySpark)\n" % (ready_seconds(lambda: start_nilas(options.nilas)) * 1e3))
+    if options.sail:
+        print("sail: ready in %.0f ms\n" % (ready_seconds(start_sail) * 1e3))
     process, url = start_nilas(options.nilas)
     processes, urls = [process], {"nilas": url}
     urls.update(peer.split("=", 1) for peer in options.peer)

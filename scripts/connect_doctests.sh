@@ -11,7 +11,7 @@ python=${NILAS_TEST_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/nilas-tests/venv/bin
 "$python" -c 'import pyspark, pandas, grpc' 2> /dev/null || { echo "connect-doctests: run scripts/connect_test.sh once: it gets PySpark" >&2; exit 1; }
 folder=$(mktemp -d)
 cd "$folder"
-TZ=UTC "$nilas" connect --port 0 -c spark.sql.defaultCatalog=spark_catalog > log 2>&1 &
+TZ=UTC PYSPARK_PYTHON="$python" "$nilas" connect --port 0 -c spark.sql.defaultCatalog=spark_catalog > log 2>&1 &
 server=$!
 trap 'kill $server 2> /dev/null || true; wait $server 2> /dev/null || true; rm -rf "$folder"' EXIT
 for _ in $(seq 100); do

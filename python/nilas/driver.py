@@ -347,10 +347,17 @@ def run_shell():
     sys.path[0] = ""
     import atexit
 
-    import pyspark.shell as shell
+    try:
+        from pyspark.shell import spark
+    except ModuleNotFoundError as error:  # of pyspark-client, whose shell asks for what only pyspark brings
+        if not (error.name or "").startswith("pyspark.core"):
+            raise
+        from pyspark.sql import SparkSession
 
-    sys.modules["__main__"].__dict__.update(spark=shell.spark, sql=shell.spark.sql, sc=shell.spark.sparkContext)
-    atexit.register(shell.spark.stop)
+        spark = SparkSession.builder.getOrCreate()
+        print("Spark %s by nilas, Python %s. SparkSession available as 'spark'." % (spark.version, sys.version.split()[0]))
+    sys.modules["__main__"].__dict__.update(spark=spark, sql=spark.sql, sc=spark.sparkContext)
+    atexit.register(spark.stop)
 
 
 def start(arguments):

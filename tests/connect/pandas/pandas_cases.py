@@ -27,7 +27,7 @@ def start(url, folder):
     plain = pd.DataFrame({"name": ["Ada", "Bob", "Cara", "Dan"], "age": [36, 41, 28, 41], "pay": [1.5, 2.25, np.nan, 4.0],
                           "city": ["Rome", "Oslo", None, "Rome"], "born": born})
     cities = pd.DataFrame({"city": ["Rome", "Oslo", "Paris"], "country": ["IT", "NO", "FR"]})
-    plain.to_parquet(os.path.join(folder, "people.parquet"), index=False)
+    plain.to_parquet(os.path.join(folder, "people.parquet"), index=False, coerce_timestamps="us")
     plain[["name", "age", "city"]].to_csv(os.path.join(folder, "people.csv"), index=False)
     plain[["name", "age"]].to_json(os.path.join(folder, "people.json"), orient="records", lines=True)
     names = {"ps": ps, "pd": pd, "np": np, "people": ps.from_pandas(plain), "cities": ps.from_pandas(cities),

@@ -21,8 +21,10 @@ from server import serving  # noqa: E402
 
 
 def read_differences():
+    """Lines that differ, and lines that may."""
     with open(os.path.join(HERE, "differences.txt"), encoding="utf-8") as file:
-        return {line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")}
+        lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+    return {line for line in lines if not line.startswith("may: ")}, {line[5:] for line in lines if line.startswith("may: ")}
 
 
 def main():
@@ -35,13 +37,13 @@ def main():
             found = pandas_cases.evaluate_all(server.url, folder, server.is_alive)
     with open(os.path.join(HERE, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
-    known = read_differences()
-    different = {line for line in expected if found.get(line) != expected[line]}
+    known, possible = read_differences()
+    different = {line for line in expected if found.get(line) != expected[line]} - possible
     for line in sorted(different - known):
         print(f"DIFFERENT {line}\n  Spark: {expected[line]}\n  nilas: {found.get(line, 'the server has died')}")
     for line in sorted(known - different):
         print("NO LONGER DIFFERENT: take it out of differences.txt:", line)
-    print(f"pandas-on-Spark: {len(expected)} expressions, {len(known)} known differences, {len(different - known)} failed")
+    print(f"pandas-on-Spark: {len(expected)} expressions, {len(known)} known differences, {len(possible)} of unspecified order, {len(different - known)} failed")
     return 1 if different != known else 0
 
 

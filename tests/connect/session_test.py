@@ -163,6 +163,24 @@ def test_a_long_command_leaves_its_session_free(url):
     spark.stop()
 
 
+def test_progress_is_told(url):
+    spark = SparkSession.builder.remote(url).create()
+    told, frame = [], spark.sql(HEAVY)
+    spark.registerProgressHandler(lambda stages, inflight_tasks, operation_id, done: told.append((list(stages or ()), inflight_tasks, operation_id, done)))
+    threading.Timer(4.5, spark.interruptAll).start()
+    try:
+        frame.collect()
+        raise AssertionError("the query ends by itself")
+    except Exception as error:
+        check("OPERATION_CANCELED" in str(error), str(error))
+    running = [stages for stages, _, _, done in told if not done]
+    check(len(running) in (1, 2), f"told every two seconds: {told}")
+    stage = running[0][0]
+    check(stage.num_tasks > 0 and stage.num_completed_tasks == 0 and not stage.done and told[0][1] > 0, f"{told[0]}")
+    check(told[-1][3] and len({operation for _, _, operation, done in told if not done}) == 1, f"the end of one operation: {told[-1]}")
+    spark.stop()
+
+
 def test_writes_of_one_session_run_at_the_same_time(url):
     spark = SparkSession.builder.remote(url).create()
     spark.sql("CREATE NAMESPACE IF NOT EXISTS local.db")

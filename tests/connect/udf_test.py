@@ -287,6 +287,14 @@ def test_table_functions_of_tables(spark):
     fails(lambda: spark.sql("select * from span(table(nothing_there))").collect(), pyspark.errors.AnalysisException, "[TABLE_OR_VIEW_NOT_FOUND]")
 
 
+def test_rows_by_arrow(spark):
+    spark.conf.set("spark.sql.execution.pythonUDF.arrow.enabled", "true")
+    show, add = udf(lambda x: type(x).__name__, "string"), udf(lambda a, b: a + b, "long")
+    check(tuple(spark.range(3).select(show("id"), add("id", lit(2))).collect()[2]), ("int", 4))
+    spark.conf.unset("spark.sql.execution.pythonUDF.arrow.enabled")
+    check(tuple(spark.range(3).select(udf(lambda a: a * 2, "long", useArrow=True)("id")).collect()[2]), (4,))
+
+
 def test_an_exception_shows_the_function_s_own_lines(spark):
     text = fails(lambda: spark.range(3).select(udf(lambda x: 1 // x, "int")("id")).collect(), pyspark.errors.PythonException,
                  "An exception was thrown from the Python worker", "udf_test.py", "ZeroDivisionError: integer division or modulo by zero")

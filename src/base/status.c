@@ -408,9 +408,26 @@ static void append_statement(nl_builder *out, const nl_query_context *context)
     }
 }
 
+/* A DataFrame's: what stands in the place of a statement are "\001", and "fragment \002 call site \003" for each expression. */
+static bool is_dataframe(const nl_query_context *context)
+{
+    return context->text.length > 0 && context->text.data[0] == '\001' && context->start < context->stop && context->stop <= context->text.length;
+}
+
+static void append_call_site(nl_builder *out, const nl_query_context *context)
+{
+    const nl_str origin = nl_str_slice(context->text, context->start, context->stop);
+    const size_t middle = nl_str_find_char(origin, '\002', 0);
+    if (middle == NL_NOT_FOUND) return;
+    nl_append_f(out, "\n== DataFrame ==\n\"" NL_STR_FMT "\" was called from\n" NL_STR_FMT "\n", NL_STR_ARG(nl_str_slice(origin, 0, middle)),
+                NL_STR_ARG(nl_str_slice(origin, middle + 1, origin.length)));
+}
+
 static void append_context(nl_builder *out, const nl_query_context *context)
 {
-    if (context->is_parse_error)
+    if (is_dataframe(context)) {
+        if (!context->is_analysis) append_call_site(out, context); /* analysis shows the plan instead */
+    } else if (context->is_parse_error)
         append_statement(out, context);
     else if (context->is_analysis)
         nl_append_f(out, "; line %u pos %u", context->line, context->position);
@@ -420,7 +437,10 @@ static void append_context(nl_builder *out, const nl_query_context *context)
 
 void nl_query_context_summary(const nl_query_context *context, nl_builder *out)
 {
-    if (context->start < context->stop && context->stop <= context->text.length) append_fragment(out, context);
+    if (is_dataframe(context))
+        append_call_site(out, context);
+    else if (context->start < context->stop && context->stop <= context->text.length)
+        append_fragment(out, context);
 }
 
 const char *nl_error_message(nl_error *error)

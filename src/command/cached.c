@@ -387,6 +387,30 @@ void nl_command_rest_cache(nl_session *session)
     }
 }
 
+/* ---- questions about plans ---- */
+
+nl_status nl_command_same(nl_session *session, const nl_command_tree *a, const nl_command_tree *b, bool *is_same)
+{
+    nl_result *of_a = NULL, *of_b = NULL;
+    nl_command *first = NULL, *second = NULL;
+    NL_TRY(analyzed_tree(session, a, &of_a, &first));
+    nl_status status = analyzed_tree(session, b, &of_b, &second);
+    if (!status) *is_same = nl_logical_same(without_top(first->analyzed), without_top(second->analyzed));
+    nl_result_close(of_a);
+    nl_result_close(of_b);
+    return status;
+}
+
+nl_status nl_command_semantic_hash(nl_session *session, const nl_command_tree *tree, uint64_t *hash)
+{
+    nl_result *owner = NULL;
+    nl_command *command = NULL;
+    NL_TRY(analyzed_tree(session, tree, &owner, &command));
+    *hash = nl_logical_same_hash(without_top(command->analyzed));
+    nl_result_close(owner);
+    return NULL;
+}
+
 /* ---- checkpoints ---- */
 
 static void close_result(void *result)

@@ -39,6 +39,9 @@ typedef struct nl_command_tree {
 NL_MUST_USE nl_status nl_command_run_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
 /* A query, analyzed only: the result has its schema and no rows. */
 NL_MUST_USE nl_status nl_command_analyze_tree(nl_session *session, const nl_command_tree *tree, nl_result **result);
+/* The name of the Iceberg table in that folder: three parts, the first a catalog of the session for the folder above the
+ * table's parent. Tables of the hadoop layout (metadata/vN.metadata.json) are found so, and new ones get it. */
+NL_MUST_USE nl_status nl_command_path_name(nl_session *session, nl_str path, nl_arena *arena, nl_str parts[3]);
 /* What cache() and its like keep of queries; see command/cached.h. A query that is kept already stays as it is. */
 typedef struct nl_storage_level {
     bool use_disk, use_memory, use_off_heap, deserialized;
@@ -50,6 +53,9 @@ NL_MUST_USE nl_status nl_command_storage_level(nl_session *session, const nl_com
 void nl_command_clear_cache(nl_session *session);
 void nl_command_rest_cache(nl_session *session); /* what is cached stays so, without its rows: they are made again when wanted */
 void nl_command_tables_changed(nl_session *session); /* by other ways than statements: what is kept is compared when it is next used */
+/* Do two queries give the same rows, whatever their columns are called; and a number that is equal when they do. */
+NL_MUST_USE nl_status nl_command_same(nl_session *session, const nl_command_tree *a, const nl_command_tree *b, bool *is_same);
+NL_MUST_USE nl_status nl_command_semantic_hash(nl_session *session, const nl_command_tree *tree, uint64_t *hash);
 /* The query's rows as a table (counted), made now or by its first scan. */
 struct nl_table;
 NL_MUST_USE nl_status nl_command_checkpoint(nl_session *session, const nl_command_tree *tree, const nl_storage_level *level, bool is_eager, const struct nl_table **table);
@@ -76,5 +82,9 @@ NL_MUST_USE nl_status nl_command_make_stream(nl_session *session, nl_result_kind
 /* The result's columns (a STRUCT); child_count 0: the statement has no rows to show. Borrowed. */
 const nl_type *nl_result_schema(const nl_result *result);
 nl_result_kind nl_result_kind_of(const nl_result *result);
+/* What observe() has seen of a result that has been read to its end (exec/exec.h): borrowed; NULL: nothing. */
+struct nl_observation;
+const struct nl_observation *nl_result_observations(const nl_result *result);
+void nl_result_add_observations(nl_result *result, const struct nl_observation *first); /* of another one; copied */
 NL_MUST_USE nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done);
 void nl_result_close(nl_result *result); /* cancels what still runs; NULL is fine */

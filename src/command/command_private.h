@@ -17,6 +17,7 @@ typedef struct nl_command {
     nl_resolver resolver;     /* first: the resolver's functions get back to the command by NL_CONTAINER */
     nl_plan_context context;
     nl_query query;
+    nl_observations observations; /* of the query; its arena is owned */
     nl_result *result;        /* being made */
     bool is_deferred;         /* nl_command_tree's */
     bool is_analyzed_only;    /* the same: what is kept of other statements does not count */

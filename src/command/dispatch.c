@@ -100,6 +100,7 @@ static void prepare(nl_command *command)
         .disabled_rules = (uint64_t)nl_session_get_int(session, "nilas.debug.disabledRules"),
     };
     command->query.arena = command->arena;
+    command->query.observations = &command->observations;
     command->query.memory = command->memory;
     command->query.pool = nl_session_pool(session);
     command->query.cancel = nl_session_cancel_token(session);

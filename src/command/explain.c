@@ -14,6 +14,19 @@ static void append_section(nl_builder *out, const char *title, const nl_logical 
     if (out->length && out->data[out->length - 1] != '\n') nl_append_char(out, '\n');
 }
 
+typedef struct costing {
+    nl_plan_context *context;
+} costing;
+
+static void append_statistics(void *context, const nl_logical *node, nl_builder *out)
+{
+    const costing *self = context;
+    const double rows = nl_estimated_rows(self->context, node);
+    double width = 8; /* of a row's own, as Spark counts */
+    for (uint32_t i = 0; i < node->column_count; i++) width += node->columns[i].type->physical == NL_PHYS_STRING ? 20 : 8;
+    nl_append_f(out, ", Statistics(sizeInBytes=%.1f B, rowCount=%.0f)", rows * width, rows);
+}
+
 /* "a: int, b: string" above the analyzed plan. */
 static void append_columns(nl_arena *arena, nl_builder *out, const nl_logical *plan)
 {
@@ -32,7 +45,7 @@ static nl_status explain_query(nl_command *command, const nl_ast_explain *explai
     NL_TRY(nl_cached_analyze(command, query, &analyzed));
     NL_TRY(nl_command_optimize(command, analyzed, &optimized));
     if (explain->mode == NL_AST_EXPLAIN_EXTENDED || explain->mode == NL_AST_EXPLAIN_LOGICAL) {
-        if (command->text.length == 0) { /* a DataFrame: nobody has written its query */
+        if (command->text.length == 0 || command->text.data[0] == '\001') { /* a DataFrame: nobody has written its query */
             nl_append_c(out, "== Parsed Logical Plan ==\n");
             nl_logical_append_text(analyzed, out);
             nl_append_char(out, '\n');
@@ -43,7 +56,9 @@ static nl_status explain_query(nl_command *command, const nl_ast_explain *explai
         nl_append_char(out, '\n');
     }
     if (explain->mode == NL_AST_EXPLAIN_EXTENDED || explain->mode == NL_AST_EXPLAIN_COST) {
-        append_section(out, "Optimized Logical Plan", optimized);
+        nl_append_c(out, "== Optimized Logical Plan ==\n");
+        nl_logical_append_annotated(optimized, explain->mode == NL_AST_EXPLAIN_COST ? append_statistics : NULL, &(costing){&command->context}, out);
+        if (out->length && out->data[out->length - 1] != '\n') nl_append_char(out, '\n');
         nl_append_char(out, '\n');
     }
     append_section(out, "Physical Plan", optimized);

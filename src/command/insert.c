@@ -297,9 +297,64 @@ static nl_status check_directory(nl_command *command, const nl_ast_insert_target
     if (target->directory_mode != NL_AST_DIRECTORY_ERROR && target->directory_mode != NL_AST_DIRECTORY_IGNORE) return NULL;
     NL_TRY(nl_fs_exists(command->query.files, path, &exists));
     if (!exists) return NULL;
-    if (target->directory_mode == NL_AST_DIRECTORY_ERROR) return NL_RAISE(PATH_ALREADY_EXISTS, NL_P_STR("outputPath", path));
+    if (target->directory_mode == NL_AST_DIRECTORY_ERROR) {
+        const bool is_bare = path.length && path.data[0] == '/';
+        return NL_RAISE(PATH_ALREADY_EXISTS, NL_P_STR("outputPath", is_bare ? nl_arena_f(command->arena, "file:" NL_STR_FMT, NL_STR_ARG(path)) : path));
+    }
     *is_needed = false;
     return NULL;
+}
+
+static nl_status check_folder_columns(nl_command *command, const nl_ast_insert_target *target, const nl_logical *plan)
+{
+    for (uint32_t i = 0; i < target->folder_column_count; i++) {
+        const nl_str name = target->folder_columns[i];
+        uint32_t at = 0;
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(target->folder_columns[j], name)) return NL_RAISE(COLUMN_ALREADY_EXISTS, NL_P_STR("columnName", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(name))));
+        while (at < plan->column_count && !nl_str_equal_nocase(plan->columns[at].name, name)) at++;
+        if (at == plan->column_count) {
+            nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
+            for (uint32_t j = 0; j < plan->column_count; j++) fields[j] = (nl_field){.name = plan->columns[j].name, .type = plan->columns[j].type, .is_nullable = true};
+            return NL_RAISE(_LEGACY_ERROR_TEMP_1155, NL_P_STR("col", name),
+                            NL_P_STR("schemaCatalog", nl_type_name(command->arena, nl_type_struct(command->arena, fields, plan->column_count))));
+        }
+    }
+    if (target->folder_column_count > 0 && target->folder_column_count == plan->column_count) return NL_RAISE(ALL_PARTITION_COLUMNS_NOT_ALLOWED);
+    return NULL;
+}
+
+/* The rows with the columns of partitionBy behind the others, under the names that it gives them; fields: what they are then. */
+static nl_status put_folders_last(nl_command *command, const nl_ast_insert_target *target, const nl_logical *input, const nl_logical **plan, nl_field *fields)
+{
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, input->column_count + 1);
+    uint32_t count = 0;
+    NL_TRY(check_folder_columns(command, target, input));
+    for (uint32_t i = 0; i < input->column_count; i++) {
+        bool is_folder = false;
+        for (uint32_t j = 0; j < target->folder_column_count; j++) is_folder = is_folder || nl_str_equal_nocase(target->folder_columns[j], input->columns[i].name);
+        if (!is_folder) columns[count++] = input->columns[i];
+    }
+    for (uint32_t j = 0; j < target->folder_column_count; j++)
+        for (uint32_t i = 0; i < input->column_count; i++)
+            if (nl_str_equal_nocase(target->folder_columns[j], input->columns[i].name)) {
+                columns[count] = input->columns[i];
+                columns[count++].name = target->folder_columns[j];
+                break;
+            }
+    *plan = target->folder_column_count ? nl_logical_keep(command->arena, input, columns, count) : input;
+    for (uint32_t i = 0; i < count; i++) fields[i] = (nl_field){.name = columns[i].name, .type = columns[i].type, .is_nullable = true};
+    return nl_arena_check(command->arena);
+}
+
+/* What an overwrite takes away: everything, or with dynamic partitions the folders that get new files. */
+static int replaced(nl_command *command, const nl_ast_insert_target *target, const nl_property *options, uint32_t option_count)
+{
+    nl_str mode = nl_session_get(command->session, NL_STR("spark.sql.sources.partitionOverwriteMode"));
+    if (target->directory_mode != NL_AST_DIRECTORY_OVERWRITE) return NL_FILES_ADDED;
+    for (uint32_t i = 0; i < option_count; i++)
+        if (nl_str_is_nocase(options[i].key, "partitionOverwriteMode")) mode = options[i].value;
+    return target->folder_column_count && nl_str_is_nocase(mode, "dynamic") ? NL_FILES_REPLACED_BY_FOLDER : NL_FILES_REPLACED;
 }
 
 static nl_status insert_directory(nl_command *command, const nl_ast_insert_target *target, const nl_ast_query *query)
@@ -321,14 +376,14 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     NL_TRY(nl_command_analyze(command, query, &plan));
     NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
-    for (uint32_t i = 0; i < plan->column_count; i++)
-        fields[i] = (nl_field){.name = plan->columns[i].name, .type = plan->columns[i].type, .is_nullable = true};
+    NL_TRY(put_folders_last(command, target, plan, &plan, fields));
     NL_TRY(nl_command_optimize(command, plan, &optimized));
     NL_TRY(nl_session_files(command->session, &command->query.files));
     NL_TRY(check_directory(command, target, path, &is_needed));
     if (!is_needed) return NULL;
+    const nl_file_layout layout = {.partition_count = target->folder_column_count, .mode = replaced(command, target, options, option_count)};
     NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
-                            option_count, &(nl_file_layout){.mode = target->directory_mode == NL_AST_DIRECTORY_OVERWRITE ? NL_FILES_REPLACED : NL_FILES_ADDED}, &sink));
+                            option_count, &layout, &sink));
     nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
     if (!status) return nl_file_sink_finish(sink);
     nl_file_sink_discard(sink);

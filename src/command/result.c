@@ -49,6 +49,17 @@ static nl_status finish_rows(nl_rows *rows, nl_batch *batch)
     return NULL;
 }
 
+const nl_observation *nl_result_observations(const nl_result *result)
+{
+    return result->command->observations.first;
+}
+
+void nl_result_add_observations(nl_result *result, const nl_observation *first)
+{
+    nl_observations *into = &result->command->observations;
+    into->first = nl_observations_copy(into->arena, first);
+}
+
 nl_status nl_result_next(nl_result *result, nl_batch *batch, bool *is_done)
 {
     *is_done = true;
@@ -86,6 +97,7 @@ void nl_result_close(nl_result *result)
     if (result->source.close) result->source.close(result->source.context);
     for (uint32_t i = 0; result->rows && i < result->rows->row_type->child_count; i++)
         nl_column_builder_free(result->rows->builders[i]);
+    nl_arena_free(command->observations.arena);
     nl_arena_free(command->arena);
     nl_memory_release(command->memory);
     free(command);
@@ -172,6 +184,7 @@ nl_status nl_result_new(nl_session *session, nl_result **result, nl_command **co
     command->result = made;
     command->memory = nl_memory_new(nl_session_memory(session), "statement", SIZE_MAX);
     command->arena = nl_arena_new(command->memory);
+    command->observations.arena = nl_arena_new(command->memory);
     made->schema = nl_type_struct(command->arena, NULL, 0);
     *result = made;
     *command_out = command;

@@ -1,7 +1,6 @@
 /* connect/analyze.c - the AnalyzePlan call: what can be said of a plan without running it. */
 #include "connect/service_private.h"
 
-#include "base/hash.h"
 #include "connect/translate.h"
 #include "sql/parser.h"
 
@@ -148,68 +147,17 @@ static nl_status answer_streaming(nl_request *request, const Spark__Connect__Pla
     return NULL;
 }
 
-static void forget_ids(ProtobufCMessage *message);
-
-static void forget_member(const ProtobufCFieldDescriptor *field, ProtobufCMessage **place)
-{
-    if (*place && field->descriptor == &spark__connect__relation_common__descriptor) *place = NULL;
-    else if (*place && field->descriptor == &spark__connect__expression_common__descriptor) *place = NULL;
-    else if (*place) forget_ids(*place);
-}
-
-/* Takes out of a message of this request what numbers its relations and says where they were written. */
-static void forget_ids(ProtobufCMessage *message)
-{
-    const ProtobufCMessageDescriptor *descriptor = message->descriptor;
-    uint8_t *base = (uint8_t *)message;
-    for (unsigned i = 0; i < descriptor->n_fields; i++) {
-        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
-        const bool is_oneof = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
-        if (is_oneof && *(const uint32_t *)(const void *)(base + field->quantifier_offset) != field->id) continue;
-        if (strcmp(field->name, "plan_id") == 0 && field->label == PROTOBUF_C_LABEL_OPTIONAL && !is_oneof) *(protobuf_c_boolean *)(void *)(base + field->quantifier_offset) = false;
-        if (field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
-        if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-            forget_member(field, (ProtobufCMessage **)(void *)(base + field->offset));
-            continue;
-        }
-        const size_t count = *(const size_t *)(const void *)(base + field->quantifier_offset);
-        ProtobufCMessage **items = *(ProtobufCMessage ***)(void *)(base + field->offset);
-        for (size_t k = 0; k < count; k++) forget_ids(items[k]);
-    }
-}
-
-/* Plans are the same when their messages are, but for ids: a plan that is written otherwise and means the same counts as another. */
-static nl_status hash_relation(nl_request *request, Spark__Connect__Relation *relation, uint64_t *hash)
-{
-    forget_ids(&relation->base);
-    const size_t size = protobuf_c_message_get_packed_size(&relation->base);
-    uint8_t *packed = NULL;
-    NL_TRY(nl_arena_alloc_sized(request->arena, size + 1, (void **)&packed));
-    (void)protobuf_c_message_pack(&relation->base, packed);
-    *hash = nl_hash_bytes(packed, size, 0);
-    return NULL;
-}
-
-/* The hash of a plan that can be analyzed. */
-static nl_status hash_plan(nl_request *request, const Spark__Connect__Plan *plan, uint64_t *hash)
-{
-    const Spark__Connect__Relation *relation = NULL;
-    nl_result *result = NULL;
-    NL_TRY(relation_of(plan, &relation));
-    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
-    nl_result_close(result);
-    return hash_relation(request, NL_UNCONST(relation), hash);
-}
-
 static nl_status answer_same(nl_request *request, const Spark__Connect__AnalyzePlanRequest__SameSemantics *wanted, analyze_response *answer)
 {
-    uint64_t target, other;
+    const Spark__Connect__Relation *target = NULL, *other = NULL;
+    bool is_same = false;
     ANSWER(request, made, SameSemantics);
     spark__connect__analyze_plan_response__same_semantics__init(made);
-    NL_TRY(hash_plan(request, wanted->target_plan, &target));
-    NL_TRY(hash_plan(request, wanted->other_plan, &other));
+    NL_TRY(relation_of(wanted->target_plan, &target));
+    NL_TRY(relation_of(wanted->other_plan, &other));
+    NL_TRY(nl_connect_same(&request->client->host, target, other, &is_same));
     made->has_result = true;
-    made->result = target == other;
+    made->result = is_same;
     answer->same_semantics = made;
     answer->result_case = SPARK__CONNECT__ANALYZE_PLAN_RESPONSE__RESULT_SAME_SEMANTICS;
     return NULL;
@@ -217,10 +165,12 @@ static nl_status answer_same(nl_request *request, const Spark__Connect__AnalyzeP
 
 static nl_status answer_hash(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
 {
-    uint64_t hash;
+    const Spark__Connect__Relation *relation = NULL;
+    uint64_t hash = 0;
     ANSWER(request, made, SemanticHash);
     spark__connect__analyze_plan_response__semantic_hash__init(made);
-    NL_TRY(hash_plan(request, plan, &hash));
+    NL_TRY(relation_of(plan, &relation));
+    NL_TRY(nl_connect_semantic_hash(&request->client->host, relation, &hash));
     made->has_result = true;
     made->result = (int32_t)(uint32_t)hash;
     answer->semantic_hash = made;

@@ -171,6 +171,7 @@ static nl_status database_row(asking *a, nl_rows *rows, nl_str name)
     values[0] = text_value(name);
     values[1] = text_value(scope.catalog_name);
     values[2] = values[3] = nl_value_null(nl_type_string());
+    if (nl_str_is(scope.catalog_name, "spark_catalog") && nl_str_is(name, "default")) values[2] = text_value(NL_STR("default database"));
     for (uint32_t i = 0; i < count; i++) {
         if (nl_str_is(properties[i].key, "comment")) values[2] = text_value(properties[i].value);
         if (nl_str_is(properties[i].key, "location")) values[3] = text_value(properties[i].value);

@@ -264,9 +264,9 @@ nl_status nl_connect_command(nl_connect_host *host, const Spark__Connect__Comman
     switch ((int)command->command_type_case) {
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_SQL_COMMAND: return sql_command(host, command->sql_command, arena, answer);
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_CREATE_DATAFRAME_VIEW: return create_view(host, command->create_dataframe_view, arena);
-    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_OPERATION: return nl_connect_write(host, command->write_operation);
-    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_OPERATION_V2: return nl_connect_write_v2(host, command->write_operation_v2);
-    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_MERGE_INTO_TABLE_COMMAND: return nl_connect_merge(host, command->merge_into_table_command);
+    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_OPERATION: return nl_connect_write(host, command->write_operation, arena, answer);
+    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_WRITE_OPERATION_V2: return nl_connect_write_v2(host, command->write_operation_v2, arena, answer);
+    case SPARK__CONNECT__COMMAND__COMMAND_TYPE_MERGE_INTO_TABLE_COMMAND: return nl_connect_merge(host, command->merge_into_table_command, arena, answer);
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_CHECKPOINT_COMMAND: return checkpoint(host, command->checkpoint_command, arena, answer);
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_GET_RESOURCES_COMMAND: answer->kind = NL_CONNECT_RESOURCES; return NULL;
     case SPARK__CONNECT__COMMAND__COMMAND_TYPE_REMOVE_CACHED_REMOTE_RELATION_COMMAND:

@@ -114,6 +114,16 @@ static query_context *make_context(nl_arena *arena, const nl_query_context *cont
     nl_builder summary;
     nl_builder_init(&summary, REMEMBERED_BYTES_MAX);
     nl_query_context_summary(context, &summary);
+    if (context->text.length && context->text.data[0] == '\001') { /* base/status.c */
+        const nl_str origin = nl_str_slice(context->text, context->start, context->stop);
+        const size_t middle = NL_MIN(nl_str_find_char(origin, '\002', 0), origin.length);
+        made->context_type = SPARK__CONNECT__FETCH_ERROR_DETAILS_RESPONSE__QUERY_CONTEXT__CONTEXT_TYPE__DATAFRAME;
+        made->fragment = text_of(arena, nl_str_slice(origin, 0, middle));
+        made->call_site = text_of(arena, nl_str_slice(origin, NL_MIN(middle + 1, origin.length), origin.length));
+        made->summary = text_of(arena, summary.length ? nl_str_slice(nl_builder_str(&summary), 1, summary.length) : (nl_str){"", 0});
+        nl_builder_fini(&summary);
+        return made;
+    }
     made->has_start_index = made->has_stop_index = true;
     made->start_index = (int32_t)nl_utf8_length(nl_str_slice(context->text, 0, context->start));
     made->stop_index = (int32_t)nl_utf8_length(nl_str_slice(context->text, 0, context->stop)) - 1;

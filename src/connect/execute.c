@@ -90,29 +90,29 @@ static nl_status add_metrics(nl_operation *operation)
 }
 
 /* The metrics of observe(), each in a message. */
-static nl_status add_observed(nl_operation *operation, const Spark__Connect__Relation *relation)
+static nl_status add_observed(nl_operation *operation, const nl_observation *observation)
 {
-    const nl_connect_observation *list = NULL;
-    uint32_t count = 0;
-    NL_TRY(nl_connect_observe(&operation->client->host, relation, operation->arena, &list, &count));
-    for (uint32_t i = 0; i < count; i++) {
+    nl_arena *arena = nl_arena_new(operation->client->connect->memory); /* the operation's own is the lane's */
+    nl_status status = NULL;
+    for (; observation && !status; observation = observation->next) {
         execute_response response = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__INIT;
         Spark__Connect__ExecutePlanResponse__ObservedMetrics observed = SPARK__CONNECT__EXECUTE_PLAN_RESPONSE__OBSERVED_METRICS__INIT, *one[] = {&observed};
-        observed.name = NL_UNCONST(nl_str_c(operation->arena, list[i].name));
+        observed.name = NL_UNCONST(nl_str_c(arena, observation->name));
         observed.has_plan_id = true;
-        observed.plan_id = list[i].plan_id;
-        observed.n_keys = observed.n_values = list[i].count;
-        observed.keys = NL_NEW_ARRAY(operation->arena, char *, list[i].count + 1);
-        observed.values = NL_NEW_ARRAY(operation->arena, Spark__Connect__Expression__Literal *, list[i].count + 1);
-        for (uint32_t k = 0; k < list[i].count; k++) {
-            observed.keys[k] = NL_UNCONST(nl_str_c(operation->arena, list[i].keys[k]));
-            NL_TRY(nl_connect_value_to_proto(operation->arena, &list[i].values[k], &observed.values[k]));
+        observed.plan_id = observation->plan_id;
+        observed.n_keys = observed.n_values = observation->count;
+        observed.keys = NL_NEW_ARRAY(arena, char *, observation->count + 1);
+        observed.values = NL_NEW_ARRAY(arena, Spark__Connect__Expression__Literal *, observation->count + 1);
+        for (uint32_t k = 0; k < observation->count && !status; k++) {
+            observed.keys[k] = NL_UNCONST(nl_str_c(arena, observation->keys[k]));
+            status = nl_connect_value_to_proto(arena, &observation->values[k], &observed.values[k]);
         }
         response.n_observed_metrics = 1;
         response.observed_metrics = one;
-        NL_TRY(nl_operation_add(operation, &response));
+        if (!status) status = nl_operation_add(operation, &response);
     }
-    return NULL;
+    nl_arena_free(arena);
+    return status;
 }
 
 /* One stage, as far as we know its end: files are its tasks, or the workers when it reads none. */
@@ -236,6 +236,7 @@ static nl_status pump_rows(nl_operation *operation, bool *is_over)
         if (operation->batch_count > 0 && (is_done || is_full)) NL_TRY(send_pulled(operation));
         if (!is_done) continue;
         if (!operation->has_sent_batch) NL_TRY(add_empty_batch(operation, schema));
+        NL_TRY(add_observed(operation, nl_result_observations(operation->result)));
         NL_TRY(add_metrics(operation));
         NL_TRY(add_complete(operation));
         *is_over = true;
@@ -348,6 +349,7 @@ static nl_status run_command(nl_operation *operation)
     case NL_CONNECT_DONE:
         break;
     }
+    NL_TRY(add_observed(operation, answer.observed));
     return add_complete(operation);
 }
 
@@ -372,7 +374,6 @@ static nl_status start(nl_operation *operation, bool *is_open)
     if (!plan || plan->op_type_case != SPARK__CONNECT__PLAN__OP_TYPE_ROOT) return NL_RAISE_TEXT(NILAS_INVALID_PLAN_INPUT, "The plan has neither a relation nor a command.");
     NL_TRY(nl_connect_run(&operation->client->host, plan->root, &operation->result));
     NL_TRY(add_schema(operation, nl_result_schema(operation->result)));
-    NL_TRY(add_observed(operation, plan->root));
     *is_open = true;
     return NULL;
 }

@@ -53,27 +53,37 @@ static const Spark__Connect__SQL *top_sql(const Spark__Connect__Relation *relati
     return relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_SQL ? relation->sql : NULL;
 }
 
-static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_command_made *made)
+static nl_status make_statement(nl_translator *t, const making *m, nl_command_made *made)
 {
-    const making *m = context;
-    nl_translator t = {.host = m->host, .arena = arena};
+    nl_arena *arena = t->arena;
     nl_ast_query *query = NULL;
-    (void)session;
     const Spark__Connect__SQL *sql = top_sql(m->relation);
     if (sql) {
         nl_ast_statement *statement = NULL;
-        NL_TRY(nl_translate_statement(&t, nl_str_from(sql->query), &statement));
+        NL_TRY(nl_translate_statement(t, nl_str_from(sql->query), &statement));
         made->statement = statement;
-        made->text = t.text;
-        if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_translate_parameters(&t, sql, made);
-        t.text_count = 0;
+        made->text = t->text;
+        if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_translate_parameters(t, sql, made);
+        t->text_count = 0;
     }
-    NL_TRY(nl_translate_query(&t, m->relation, &query));
+    NL_TRY(nl_translate_query(t, m->relation, &query));
     if (m->limit == SHOWN_ROWS) limit_query(arena, query, m->row_count);
     nl_ast_statement *statement = statement_of(arena, query);
     made->statement = m->is_explained ? explained(arena, statement, m->explain) : statement;
-    made->text = t.text;
     return NULL;
+}
+
+static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_command_made *made)
+{
+    const making *m = context;
+    nl_translator t = {.host = m->host, .arena = arena, .has_origins = true};
+    (void)session;
+    nl_builder_init(&t.origins, 1u << 21);
+    nl_status status = make_statement(&t, m, made);
+    const nl_str text = nl_translate_text(&t);
+    if (!status && made->statement->kind != NL_AST_STATEMENT_QUERY && made->statement->kind != NL_AST_STATEMENT_EXPLAIN) return NULL; /* an SQL command: its own text */
+    made->text = text;
+    return status;
 }
 
 static nl_status run_made(making *m, nl_result **result)
@@ -119,8 +129,9 @@ static nl_status run_show(nl_connect_host *host, const Spark__Connect__Relation 
     NL_TRY(shown_input(host, input, options.row_count, &rows));
     nl_builder_init(&out, SIZE_MAX);
     nl_status status = is_html ? nl_show_html(rows, &options, &out) : nl_show_text(rows, &options, &out);
-    nl_result_close(rows);
     if (!status) status = one_text(host->session, is_html ? "html_string" : "show_string", nl_builder_str(&out), result);
+    if (!status) nl_result_add_observations(*result, nl_result_observations(rows));
+    nl_result_close(rows);
     nl_builder_fini(&out);
     return status;
 }
@@ -211,6 +222,20 @@ nl_status nl_connect_explain(nl_connect_host *host, const Spark__Connect__Relati
 }
 
 /* ---- what is kept ---- */
+
+nl_status nl_connect_same(nl_connect_host *host, const Spark__Connect__Relation *a, const Spark__Connect__Relation *b, bool *is_same)
+{
+    making first = {.host = host, .relation = a}, second = {.host = host, .relation = b};
+    const nl_command_tree trees[] = {{.make = make, .context = &first}, {.make = make, .context = &second}};
+    return nl_command_same(host->session, &trees[0], &trees[1], is_same);
+}
+
+nl_status nl_connect_semantic_hash(nl_connect_host *host, const Spark__Connect__Relation *relation, uint64_t *hash)
+{
+    making m = {.host = host, .relation = relation};
+    const nl_command_tree tree = {.make = make, .context = &m};
+    return nl_command_semantic_hash(host->session, &tree, hash);
+}
 
 nl_status nl_connect_persist(nl_connect_host *host, const Spark__Connect__Relation *relation, const Spark__Connect__StorageLevel *level)
 {

@@ -10,6 +10,7 @@
 #include "column/value.h"
 #include "plan/table.h"
 #include "connect/proto/base.pb-c.h"
+#include "exec/exec.h"
 
 /* What a translation asks of the server's session. A host lives as long as its session: temporary views keep it. */
 typedef struct nl_connect_host nl_connect_host;
@@ -38,6 +39,8 @@ NL_MUST_USE nl_status nl_connect_explain(nl_connect_host *host, const Spark__Con
 /* URIs of the files that the relation reads; in the arena. */
 NL_MUST_USE nl_status nl_connect_input_files(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_str **files, uint32_t *count);
 
+NL_MUST_USE nl_status nl_connect_same(nl_connect_host *host, const Spark__Connect__Relation *a, const Spark__Connect__Relation *b, bool *is_same);
+NL_MUST_USE nl_status nl_connect_semantic_hash(nl_connect_host *host, const Spark__Connect__Relation *relation, uint64_t *hash);
 /* persist() and what it has kept; *is_found false: nothing. */
 NL_MUST_USE nl_status nl_connect_persist(nl_connect_host *host, const Spark__Connect__Relation *relation, const Spark__Connect__StorageLevel *level);
 NL_MUST_USE nl_status nl_connect_unpersist(nl_connect_host *host, const Spark__Connect__Relation *relation);
@@ -45,16 +48,6 @@ NL_MUST_USE nl_status nl_connect_storage_level(nl_connect_host *host, const Spar
 /* The relation's rows as a table (counted), made now or when they are first read. */
 NL_MUST_USE nl_status nl_connect_checkpoint(nl_connect_host *host, const Spark__Connect__Relation *relation, const nl_storage_level *level, bool is_eager,
                                             const nl_table **table);
-/* The metrics of observe() in the relation, computed now; in the arena. */
-typedef struct nl_connect_observation {
-    nl_str name;
-    int64_t plan_id;
-    const nl_str *keys;
-    const nl_value *values;
-    uint32_t count;
-} nl_connect_observation;
-NL_MUST_USE nl_status nl_connect_observe(nl_connect_host *host, const Spark__Connect__Relation *relation, nl_arena *arena, const nl_connect_observation **list,
-                                         uint32_t *count);
 /* A value of a simple type as a literal message, wholly in the arena. Others become their text. */
 NL_MUST_USE nl_status nl_connect_value_to_proto(nl_arena *arena, const nl_value *value, Spark__Connect__Expression__Literal **message);
 
@@ -70,6 +63,7 @@ typedef struct nl_connect_answer {
     const Spark__Connect__Relation *relation;
     nl_result *rows;
     nl_str id; /* in the arena */
+    const nl_observation *observed; /* by what was written; in the arena */
 } nl_connect_answer;
 /* Runs a command. Python functions, streaming queries and ML name themselves: UNSUPPORTED_FEATURE. */
 NL_MUST_USE nl_status nl_connect_command(nl_connect_host *host, const Spark__Connect__Command *command, nl_arena *arena, nl_connect_answer *answer);

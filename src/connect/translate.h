@@ -19,6 +19,9 @@ typedef struct nl_translator {
     uint32_t text_count;
     uint32_t depth;
     const struct nl_references *references; /* of with_relations, innermost first */
+    nl_builder origins;   /* where the client's program made expressions: see nl_translate_text; empty: not asked for */
+    nl_list placed;       /* nl_ast_expr *: those whose ranges are in origins */
+    bool has_origins;
 } nl_translator;
 
 typedef struct nl_references {
@@ -26,6 +29,10 @@ typedef struct nl_references {
     Spark__Connect__Relation *const *relations;
     size_t count;
 } nl_references;
+
+/* The text that the ranges of a tree mean: the only SQL text met, or the origins of a DataFrame's expressions, marked as such
+ * (base/status.c shows them). In the arena; ends what the translator holds. */
+nl_str nl_translate_text(nl_translator *t);
 
 /* InvalidPlanInput. */
 nl_status nl_connect_invalid(const char *message);

@@ -409,11 +409,41 @@ static nl_status any(nl_translator *t, const Spark__Connect__Expression *message
     return nl_connect_invalid("This expression has no meaning here.");
 }
 
+/* ---- where the client's program has made it ---- */
+
+#define ORIGINS_BYTES_MAX (1u << 20)
+
+/* "\001 fragment \002 call site \003 fragment \002 …": the range of an expression is from its fragment to the end of its call site. */
+static void place(nl_translator *t, const Spark__Connect__ExpressionCommon *common, nl_ast_expr *expr)
+{
+    const Spark__Connect__PythonOrigin *origin =
+        common && common->origin && common->origin->function_case == SPARK__CONNECT__ORIGIN__FUNCTION_PYTHON_ORIGIN ? common->origin->python_origin : NULL;
+    const bool can_fail = expr->kind == NL_AST_EXPR_CALL || expr->kind == NL_AST_EXPR_BINARY || expr->kind == NL_AST_EXPR_CAST;
+    if (!t->has_origins || !origin || !origin->fragment || !origin->call_site || !can_fail || expr->range.stop != 0) return;
+    if (t->origins.length == 0) nl_append_char(&t->origins, '\001');
+    expr->range.start = (uint32_t)t->origins.length;
+    nl_append_f(&t->origins, "%s\002%s", origin->fragment, origin->call_site);
+    expr->range.stop = (uint32_t)t->origins.length;
+    nl_append_char(&t->origins, '\003');
+    nl_list_add(t->arena, &t->placed, expr);
+}
+
+nl_str nl_translate_text(nl_translator *t)
+{
+    const bool is_shown = t->text_count == 0 && t->origins.length > 0 && t->origins.length < ORIGINS_BYTES_MAX && !nl_builder_failed(&t->origins);
+    for (uint32_t i = 0; !is_shown && i < t->placed.count; i++) ((nl_ast_expr *)t->placed.items[i])->range = (nl_ast_range){0};
+    const nl_str text = is_shown ? nl_arena_str(t->arena, nl_builder_str(&t->origins)) : t->text;
+    if (t->has_origins) nl_builder_fini(&t->origins);
+    t->has_origins = false;
+    return text;
+}
+
 nl_status nl_translate_expr(nl_translator *t, const Spark__Connect__Expression *message, nl_ast_expr **expr)
 {
     if (!message) return nl_connect_invalid("an expression is missing");
     if (++t->depth > NL_CONNECT_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
     nl_status status = any(t, message, expr);
+    if (!status) place(t, message->common, *expr);
     t->depth--;
     return status;
 }

@@ -12,17 +12,19 @@ typedef struct making {
 static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_command_made *made)
 {
     const making *m = context;
-    nl_translator t = {.host = m->host, .arena = arena};
+    nl_translator t = {.host = m->host, .arena = arena, .has_origins = true};
     nl_ast_statement *statement = NL_NEW(arena, nl_ast_statement);
     (void)session;
-    NL_TRY(m->fill(&t, m->message, statement));
+    nl_builder_init(&t.origins, 1u << 21);
+    nl_status status = m->fill(&t, m->message, statement);
+    made->text = nl_translate_text(&t);
+    NL_TRY(status);
     made->statement = statement;
-    made->text = t.text;
     return nl_arena_check(arena);
 }
 
 /* Runs the statement to its end; its rows, if any, are dropped. */
-static nl_status run(nl_connect_host *host, const void *message, fill_fn fill)
+static nl_status run(nl_connect_host *host, const void *message, fill_fn fill, nl_arena *arena, nl_connect_answer *answer)
 {
     making m = {.host = host, .message = message, .fill = fill};
     const nl_command_tree tree = {.make = make, .context = &m};
@@ -34,6 +36,7 @@ static nl_status run(nl_connect_host *host, const void *message, fill_fn fill)
         status = nl_result_next(result, &batch, &is_done);
         nl_batch_fini(&batch);
     }
+    if (!status) answer->observed = nl_observations_copy(arena, nl_result_observations(result));
     nl_result_close(result);
     return status;
 }
@@ -180,8 +183,11 @@ static nl_status fill_files(nl_translator *t, const Spark__Connect__WriteOperati
         return NULL;
     }
     if (!path.length) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Expected exactly one path to be specified, but got: ");
-    if (message->n_partitioning_columns) return nl_connect_unsupported("partitionBy for plain files");
     nl_ast_insert *insert = insert_into(t, statement, &none, query);
+    nl_str *folders = NL_NEW_ARRAY(t->arena, nl_str, message->n_partitioning_columns + 1);
+    for (size_t i = 0; i < message->n_partitioning_columns; i++) folders[i] = nl_copy_text(t->arena, message->partitioning_columns[i]);
+    insert->target.folder_columns = folders;
+    insert->target.folder_column_count = (uint32_t)message->n_partitioning_columns;
     insert->target.is_overwrite = insert->target.is_directory = true;
     insert->target.path = path;
     insert->target.provider = provider_of(t->arena, nl_str_c(t->arena, source));
@@ -194,6 +200,15 @@ static nl_status fill_files(nl_translator *t, const Spark__Connect__WriteOperati
     case SPARK__CONNECT__WRITE_OPERATION__SAVE_MODE__SAVE_MODE_ERROR_IF_EXISTS:
     default: insert->target.directory_mode = NL_AST_DIRECTORY_ERROR; break;
     }
+    return NULL;
+}
+
+static nl_status path_name(nl_translator *t, const char *path, nl_ast_name *name)
+{
+    nl_str parts[3];
+    NL_TRY(nl_command_path_name(t->host->session, nl_copy_text(t->arena, path), t->arena, parts));
+    *name = (nl_ast_name){.parts = NL_NEW_ARRAY(t->arena, nl_ast_ident, 3), .count = 3};
+    for (int i = 0; i < 3; i++) name->parts[i] = nl_ident_of(parts[i]);
     return NULL;
 }
 
@@ -212,16 +227,21 @@ static nl_status fill_write(nl_translator *t, const void *context, nl_ast_statem
     if (message->save_type_case != SPARK__CONNECT__WRITE_OPERATION__SAVE_TYPE_PATH)
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot open table without a location: path is not set");
     if (nl_str_find_char(nl_str_from(message->path), '/', 0) != NL_NOT_FOUND)
-        return nl_connect_unsupported("writing an Iceberg table by its path");
-    NL_TRY(parse_table(t, message->path, &table));
+        NL_TRY(path_name(t, message->path, &table));
+    else
+        NL_TRY(parse_table(t, message->path, &table));
     return fill_table(t, message, &table, query, statement);
 }
 
-nl_status nl_connect_write(nl_connect_host *host, const Spark__Connect__WriteOperation *message)
+nl_status nl_connect_write(nl_connect_host *host, const Spark__Connect__WriteOperation *message, nl_arena *arena, nl_connect_answer *answer)
 {
-    if (message->n_sort_column_names || message->bucket_by) return nl_connect_unsupported("bucketBy and sortBy");
-    if (message->n_clustering_columns) return nl_connect_unsupported("clusterBy");
-    return run(host, message, fill_write);
+    const bool is_table = message->save_type_case == SPARK__CONNECT__WRITE_OPERATION__SAVE_TYPE_TABLE;
+    if (message->n_sort_column_names && !message->bucket_by) return NL_RAISE(SORT_BY_WITHOUT_BUCKETING);
+    if (message->bucket_by && !is_table && message->n_sort_column_names) return NL_RAISE(_LEGACY_ERROR_TEMP_1313, NL_P("operation", "save"));
+    if (message->bucket_by && !is_table) return NL_RAISE(_LEGACY_ERROR_TEMP_1312, NL_P("operation", "save"));
+    if (message->bucket_by) return nl_connect_unsupported("bucketBy and sortBy of tables over plain files (an Iceberg table has the transform bucket(n, column): writeTo().partitionedBy())");
+    if (message->n_clustering_columns && is_table) return nl_connect_unsupported("clusterBy");
+    return run(host, message, fill_write, arena, answer);
 }
 
 /* ---- DataFrame.writeTo ---- */
@@ -296,10 +316,10 @@ static nl_status fill_write_v2(nl_translator *t, const void *context, nl_ast_sta
     return NULL;
 }
 
-nl_status nl_connect_write_v2(nl_connect_host *host, const Spark__Connect__WriteOperationV2 *message)
+nl_status nl_connect_write_v2(nl_connect_host *host, const Spark__Connect__WriteOperationV2 *message, nl_arena *arena, nl_connect_answer *answer)
 {
     if (message->n_clustering_columns) return nl_connect_unsupported("clusterBy");
-    return run(host, message, fill_write_v2);
+    return run(host, message, fill_write_v2, arena, answer);
 }
 
 /* ---- DataFrame.mergeInto ---- */
@@ -373,7 +393,7 @@ static nl_status fill_merge(nl_translator *t, const void *context, nl_ast_statem
     return NULL;
 }
 
-nl_status nl_connect_merge(nl_connect_host *host, const Spark__Connect__MergeIntoTableCommand *message)
+nl_status nl_connect_merge(nl_connect_host *host, const Spark__Connect__MergeIntoTableCommand *message, nl_arena *arena, nl_connect_answer *answer)
 {
-    return run(host, message, fill_merge);
+    return run(host, message, fill_merge, arena, answer);
 }

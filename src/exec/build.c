@@ -146,6 +146,7 @@ nl_status nl_build(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline
     case NL_PLAN_EMPTY: return nl_build_empty(exec, node, pipeline);
     case NL_PLAN_PROJECT: return build_streaming(exec, node, nl_append_project, pipeline);
     case NL_PLAN_FILTER: return build_streaming(exec, node, nl_append_filter, pipeline);
+    case NL_PLAN_OBSERVE: return build_streaming(exec, node, nl_append_observe, pipeline);
     case NL_PLAN_SAMPLE: return build_streaming(exec, node, nl_append_sample, pipeline);
     case NL_PLAN_GENERATE: return build_streaming(exec, node, nl_append_generate, pipeline);
     case NL_PLAN_AGGREGATE: return nl_build_aggregate(exec, node, pipeline);

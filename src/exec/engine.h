@@ -178,6 +178,7 @@ NL_MUST_USE nl_status nl_build_range(nl_exec *exec, const nl_logical *node, nl_p
 NL_MUST_USE nl_status nl_build_empty(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
 NL_MUST_USE nl_status nl_append_filter(nl_pipeline *pipeline, const nl_logical *node);                   /* streaming.c */
 NL_MUST_USE nl_status nl_append_project(nl_pipeline *pipeline, const nl_logical *node);
+NL_MUST_USE nl_status nl_append_observe(nl_pipeline *pipeline, const nl_logical *node);                  /* observe.c */
 NL_MUST_USE nl_status nl_append_sample(nl_pipeline *pipeline, const nl_logical *node);
 NL_MUST_USE nl_status nl_append_generate(nl_pipeline *pipeline, const nl_logical *node);
 NL_MUST_USE nl_status nl_build_union(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);

@@ -6,6 +6,21 @@
 #include "session/session.h"
 #include "storage/filesystem.h"
 
+/* What observe() has seen; there once the rows have been read to their end. */
+typedef struct nl_observation {
+    struct nl_observation *next;
+    nl_str name;
+    int64_t plan_id;
+    const nl_str *keys;
+    const nl_value *values;
+    uint32_t count;
+} nl_observation;
+typedef struct nl_observations {
+    nl_arena *arena;
+    nl_observation *first;
+} nl_observations;
+nl_observation *nl_observations_copy(nl_arena *arena, const nl_observation *first); /* all of them; NULL: none */
+
 /* What one running statement has. Made by command (or a test), borrowed by everything below. */
 typedef struct nl_query {
     nl_arena *arena;              /* the plan's                                           */
@@ -18,6 +33,7 @@ typedef struct nl_query {
     nl_str spill_directory;       /* spark.local.dir                                      */
     struct nl_metrics *metrics;   /* per-operator counters for EXPLAIN ANALYZE; or NULL   */
     nl_progress *progress;        /* the session's; or NULL                               */
+    nl_observations *observations; /* or NULL: nobody asks                                */
     uint32_t batch_rows;          /* NL_BATCH_ROWS unless a test forces another           */
     int64_t shuffle_partitions;   /* spark.sql.shuffle.partitions: in which order small results of GROUP BY come; 0: the default */
     bool force_spill;             /* a test: every growing operator spills as soon as it can */

@@ -71,6 +71,7 @@ static bool trace(const nl_logical *node, nl_column_id column, traced *found)
         case NL_PLAN_CTE_REF:
         case NL_PLAN_EMPTY:
         case NL_PLAN_PYTHON:
+        case NL_PLAN_OBSERVE:
         case NL_PLAN_SINGLE_ROW: return false;
         }
         /* Rows of the left child of a RIGHT or FULL join decide which right rows are unmatched. */

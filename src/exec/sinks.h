@@ -62,7 +62,7 @@ void nl_iceberg_sink_free(nl_iceberg_sink *sink);    /* keeps the files; NULL is
 typedef struct nl_file_layout {
     uint32_t partition_count;     /* of the row type's last columns */
     enum { NL_FILES_ADDED, NL_FILES_REPLACED, NL_FILES_REPLACED_BY_FOLDER } mode; /* what was there: stays; goes; goes from the folders that get new files */
-    const nl_str *removed;        /* REPLACED with partitions: the folders that go, "b=x" */
+    const nl_str *removed;        /* REPLACED with partitions: the folders that go, "b=x"; NULL: everything */
     uint32_t removed_count;
 } nl_file_layout;
 /* layout: borrowed until the sink ends. */

@@ -1,5 +1,6 @@
 /* exec/streaming.c - operators that pass batches on: filter, project, sample, generate, union. */
 #include "exec/engine.h"
+#include "exec/poisson.h"
 #include "function/scalar/random.h"
 
 #include <stdlib.h>
@@ -113,10 +114,61 @@ static nl_status sample_push(nl_operator *self, nl_worker *worker, nl_batch *bat
     return nl_push(self->next, worker, batch);
 }
 
+typedef struct repeat_operator {
+    nl_operator base;
+    nl_poisson poisson; /* the pipeline is serial */
+} repeat_operator;
+
+static nl_status take_repeated(nl_operator *self, nl_worker *worker, const nl_batch *batch, const uint32_t *rows, uint32_t count)
+{
+    nl_memory *memory = self->exec->query->memory;
+    nl_batch out = {0};
+    nl_status status = nl_batch_init(&out, batch->column_count, count);
+    for (uint32_t i = 0; !status && i < batch->column_count; i++) status = nl_vector_take(&batch->columns[i], rows, count, memory, &out.columns[i]);
+    if (!status) status = nl_push(self->next, worker, &out);
+    nl_batch_fini(&out);
+    return status;
+}
+
+static nl_status repeat_push(nl_operator *self, nl_worker *worker, nl_batch *batch)
+{
+    repeat_operator *repeat = NL_CONTAINER(self, repeat_operator, base);
+    const nl_selection selection = nl_batch_selection(batch);
+    nl_buffer *buffer = NULL;
+    NL_TRY(nl_buffer_new(self->exec->query->memory, sizeof(uint32_t) * NL_BATCH_ROWS, false, &buffer));
+    uint32_t *rows = (uint32_t *)(void *)buffer->data;
+    uint32_t count = 0;
+    nl_status status = NULL;
+    for (uint32_t i = 0; !status && i < selection.count; i++) {
+        for (uint32_t times = nl_poisson_next(&repeat->poisson); !status && times > 0; times--) {
+            rows[count++] = nl_selection_row(selection, i);
+            if (count < NL_BATCH_ROWS) continue;
+            status = take_repeated(self, worker, batch, rows, count);
+            count = 0;
+        }
+    }
+    if (!status && count > 0) status = take_repeated(self, worker, batch, rows, count);
+    nl_buffer_release(buffer);
+    return status;
+}
+
+static const nl_operator_ops repeat_ops = {.name = "sample", .push = repeat_push};
+
+static nl_status append_repeat(nl_pipeline *pipeline, const nl_logical *node)
+{
+    repeat_operator *repeat = NL_NEW(pipeline->exec->arena, repeat_operator);
+    nl_operator_init(&repeat->base, &repeat_ops, pipeline->exec, node, "");
+    nl_poisson_start(&repeat->poisson, node->sample.upper - node->sample.lower, node->sample.seed);
+    pipeline->is_serial = true;
+    nl_pipeline_append(pipeline, &repeat->base);
+    return NULL;
+}
+
 static const nl_operator_ops sample_ops = {.name = "sample", .push = sample_push};
 
 nl_status nl_append_sample(nl_pipeline *pipeline, const nl_logical *node)
 {
+    if (node->sample.with_replacement) return append_repeat(pipeline, node);
     sample_operator *sample = NL_NEW(pipeline->exec->arena, sample_operator);
     nl_operator_init(&sample->base, &sample_ops, pipeline->exec, node, "");
     sample->lower = node->sample.lower;

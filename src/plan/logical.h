@@ -29,6 +29,7 @@ typedef enum nl_logical_kind {
     NL_PLAN_CTE_REF,    /* one use                                                                   */
     NL_PLAN_EMPTY,      /* no rows                                                                   */
     NL_PLAN_PYTHON,     /* functions in Python over the child's rows, in worker processes: see nl_python_shape */
+    NL_PLAN_OBSERVE,    /* passes its rows; aggregates over them are told beside the result (observe()): nothing is moved past it */
     NL_PLAN_SINGLE_ROW  /* SCALAR_SUBQUERY_TOO_MANY_ROWS when a second row comes; one row of nulls when none does */
 } nl_logical_kind;
 
@@ -151,7 +152,16 @@ struct nl_logical {
         struct {                             /* SAMPLE */
             double lower, upper;             /* rows whose random number lies in [lower, upper) */
             int64_t seed;
+            bool with_replacement;           /* each row as often as a Poisson number of mean upper - lower says */
         } sample;
+        struct {                             /* OBSERVE */
+            nl_str name;
+            int64_t plan_id;                 /* the client's */
+            const nl_expr *const *calls;     /* NL_EXPR_AGGREGATE nodes over the child's columns: those of `grouped` */
+            uint32_t call_count;
+            const nl_logical *metrics;       /* PROJECT over grouped: names and expressions of the metrics; never run */
+            const nl_logical *grouped;       /* AGGREGATE without keys */
+        } observe;
         struct {                             /* PYTHON */
             nl_python_shape shape;
             int32_t eval;                    /* nl_python_eval */
@@ -208,6 +218,7 @@ bool nl_logical_walk_exprs(const nl_logical *plan, bool (*visit)(void *context, 
 /* Do two plans of different statements give the same rows in the same columns, whatever these are called? Names that qualify count
  * for nothing, expressions are compared as by nl_expr_same, tables by their ops. */
 bool nl_logical_same(const nl_logical *a, const nl_logical *b);
+uint64_t nl_logical_same_hash(const nl_logical *plan); /* equal for plans that are the same */
 /* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out);
 /* The same; annotate adds to the end of each node's line (EXPLAIN ANALYZE). */

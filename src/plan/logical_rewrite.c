@@ -94,6 +94,8 @@ static nl_status rewrite_node(expr_rewrite *r, nl_logical *plan)
         return rewrite_exprs(r, &plan->generate.arguments, plan->generate.argument_count);
     case NL_PLAN_PYTHON:
         return rewrite_exprs(r, &plan->python.arguments, plan->python.argument_count);
+    case NL_PLAN_OBSERVE:
+        return rewrite_exprs(r, &plan->observe.calls, plan->observe.call_count);
     case NL_PLAN_RANGE:
     case NL_PLAN_LIMIT:
     case NL_PLAN_SET:
@@ -149,6 +151,8 @@ static bool walk_rest(const nl_logical *plan, expr_visit visit, void *context)
         return walk_all(plan->generate.arguments, plan->generate.argument_count, visit, context);
     } else if (plan->kind == NL_PLAN_PYTHON) {
         return walk_all(plan->python.arguments, plan->python.argument_count, visit, context);
+    } else if (plan->kind == NL_PLAN_OBSERVE) {
+        return walk_all(plan->observe.calls, plan->observe.call_count, visit, context);
     }
     return true;
 }

@@ -45,7 +45,7 @@ static void append_named(const nl_expr *const *exprs, const nl_column *columns, 
 
 static void append_scan(const nl_logical *plan, nl_builder *out)
 {
-    nl_append_c(out, "Relation ");
+    nl_append_c(out, strcmp(plan->scan.table->ops->kind, "cache") == 0 ? "InMemoryTableScan " : "Relation ");
     if (plan->scan.table->ops->append_text)
         plan->scan.table->ops->append_text(plan->scan.table, out);
     else
@@ -212,7 +212,7 @@ static void append_node(const nl_logical *plan, nl_builder *out)
         return;
     }
     case NL_PLAN_SAMPLE:
-        nl_append_f(out, "Sample %g, %g, false, %lld", plan->sample.lower, plan->sample.upper, (long long)plan->sample.seed);
+        nl_append_f(out, "Sample %g, %g, %s, %lld", plan->sample.lower, plan->sample.upper, plan->sample.with_replacement ? "true" : "false", (long long)plan->sample.seed);
         return;
     case NL_PLAN_ALIAS:
         nl_append_c(out, "SubqueryAlias ");
@@ -229,6 +229,11 @@ static void append_node(const nl_logical *plan, nl_builder *out)
     case NL_PLAN_EMPTY:
         nl_append_c(out, "LocalRelation <empty>, ");
         append_columns(plan->columns, plan->column_count, out);
+        return;
+    case NL_PLAN_OBSERVE:
+        nl_append_c(out, "CollectMetrics ");
+        nl_append(out, plan->observe.name);
+        append_exprs(plan->observe.calls, plan->observe.call_count, out);
         return;
     case NL_PLAN_PYTHON:
         append_python(plan, out);

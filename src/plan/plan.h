@@ -99,5 +99,6 @@ const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, 
 /* A query's output cast and reordered for storing as row_type: store assignment by position or by name, Spark's errors. */
 NL_MUST_USE nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const nl_type *row_type, nl_str table_name,
                                     bool is_by_name, const nl_logical **plan);
+double nl_estimated_rows(nl_plan_context *context, const nl_logical *plan); /* of an optimized plan; a guess */
 /* All rewrites in their fixed order; the result is what exec runs. */
 NL_MUST_USE nl_status nl_optimize(nl_plan_context *context, const nl_logical *plan, const nl_logical **optimized);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 typedef struct id_pair {
     uint32_t a, b;
 } id_pair;
@@ -40,14 +42,14 @@ static bool grow(matching *m)
     return true;
 }
 
-/* Column a is column b from here on; false when it is another one already. */
+/* Column a is column b from here on up. What one plan passes on under its id may have got a new one in the other: both hold the
+ * same values, and the latest is what the nodes above mention. */
 static bool note_column(matching *m, uint32_t a, uint32_t b)
 {
     if (2 * (m->column_count + 1) > m->slot_count && !grow(m)) return false;
     id_pair *slot = slot_of(m, a);
-    if (slot->a) return slot->b == b;
+    m->column_count += slot->a == 0;
     *slot = (id_pair){a, b};
-    m->column_count++;
     return true;
 }
 
@@ -167,7 +169,7 @@ static bool same_python(matching *m, const nl_logical *a, const nl_logical *b)
 static bool same_sample(const nl_logical *a, const nl_logical *b)
 {
     return !(a->sample.lower < b->sample.lower || a->sample.lower > b->sample.lower) && !(a->sample.upper < b->sample.upper || a->sample.upper > b->sample.upper) &&
-           a->sample.seed == b->sample.seed;
+           a->sample.seed == b->sample.seed && a->sample.with_replacement == b->sample.with_replacement;
 }
 
 /* What the nodes say themselves; their children are the same. */
@@ -189,6 +191,9 @@ static bool same_node(matching *m, const nl_logical *a, const nl_logical *b)
     case NL_PLAN_SAMPLE: return same_sample(a, b);
     case NL_PLAN_CTE_REF: return same_cte(m, a->cte.id, b->cte.id);
     case NL_PLAN_PYTHON: return same_python(m, a, b);
+    case NL_PLAN_OBSERVE:
+        return nl_str_equal(a->observe.name, b->observe.name) && a->observe.call_count == b->observe.call_count &&
+               same_exprs(m, a->observe.calls, b->observe.calls, a->observe.call_count);
     case NL_PLAN_CTE:
     case NL_PLAN_DISTINCT:
     case NL_PLAN_ALIAS:
@@ -236,4 +241,15 @@ bool nl_logical_same(const nl_logical *a, const nl_logical *b)
     free(m.columns);
     free(m.ctes);
     return is_same;
+}
+
+uint64_t nl_logical_same_hash(const nl_logical *plan)
+{
+    plan = without_alias(plan);
+    uint64_t hash = nl_hash_mix(nl_hash_u64((uint64_t)plan->kind), plan->column_count);
+    for (uint32_t i = 0; i < plan->column_count; i++) hash = nl_hash_mix(hash, (uint64_t)plan->columns[i].type->id);
+    if (plan->kind == NL_PLAN_RANGE) hash = nl_hash_mix(hash, nl_hash_mix((uint64_t)plan->range.start, (uint64_t)plan->range.stop));
+    if (plan->kind == NL_PLAN_LIMIT) hash = nl_hash_mix(hash, nl_hash_mix((uint64_t)plan->limit.limit, (uint64_t)plan->limit.offset));
+    for (uint32_t i = 0; i < plan->child_count; i++) hash = nl_hash_mix(hash, nl_logical_same_hash(plan->children[i]));
+    return hash;
 }

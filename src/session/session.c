@@ -202,6 +202,11 @@ nl_session_attachment *nl_session_set_cache(nl_session *session, nl_session_atta
     return atomic_compare_exchange_strong(&session->cache, &first, attachment) ? attachment : first;
 }
 
+bool nl_session_is_confined(const nl_session *session)
+{
+    return session->is_confined;
+}
+
 bool nl_session_has_catalog(const nl_session *session, nl_str name)
 {
     for (uint32_t i = 0; i < session->catalog_count; i++)
@@ -306,7 +311,8 @@ void nl_session_catalog_names(const nl_session *session, nl_arena *arena, const 
     for (uint32_t i = 0; i < session->catalog_count; i++) {
         const nl_str name = session->catalogs[i]->name;
         has_current = has_current || nl_str_equal(name, session->current_catalog);
-        if (!nl_str_is(name, SESSION_CATALOG)) list[count++] = name;
+        const bool is_folder = nl_str_find_char(name, '/', 0) != NL_NOT_FOUND; /* of tables that are known by their paths */
+        if (!nl_str_is(name, SESSION_CATALOG) && !is_folder) list[count++] = name;
     }
     if (!has_current) list[count++] = session->current_catalog;
     qsort(list, count, sizeof(*list), compare_names);

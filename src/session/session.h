@@ -57,6 +57,7 @@ nl_str nl_conf_nearest(nl_arena *arena, nl_str key); /* the known key that diffe
 /* For sessions of strangers (Athena, Trino): files are those of `files` (counted here) and nothing else of this machine,
  * catalogs are those that were put (nl_session_put_catalog) and no built-in ones, and settings cannot be changed. */
 void nl_session_confine(nl_session *session, nl_fs *files);
+bool nl_session_is_confined(const nl_session *session);
 
 /* Catalogs by name, made when first named. CATALOG_NOT_FOUND. Borrowed: lives as long as the session. */
 NL_MUST_USE nl_status nl_session_catalog(nl_session *session, nl_str name, nl_catalog **catalog);

@@ -45,8 +45,7 @@ typedef enum nl_ast_dataframe_kind {
     NL_AST_DATAFRAME_PARSE,         /* names[0]: csv or json; schema or NULL; options                              */
     NL_AST_DATAFRAME_MAP_PYTHON,    /* python: mapInPandas, mapInArrow                                             */
     NL_AST_DATAFRAME_GROUP_PYTHON,  /* python; group: the keys (applyInPandas, applyInArrow)                       */
-    NL_AST_DATAFRAME_COGROUP_PYTHON, /* python; group, right, values: the right side's keys                        */
-    NL_AST_DATAFRAME_AS_OF          /* right, condition …: see dataframe_join.c                                    */
+    NL_AST_DATAFRAME_COGROUP_PYTHON /* python; group, right, values: the right side's keys                         */
 } nl_ast_dataframe_kind;
 
 typedef struct nl_ast_dataframe {

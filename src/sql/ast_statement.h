@@ -144,6 +144,8 @@ typedef struct nl_ast_insert_target {
     nl_ast_file_format *file_format;
     nl_ast_name provider;
     nl_ast_properties *directory_options;
+    const nl_str *folder_columns; /* of a DataFrame's partitionBy: their values are the names of folders */
+    uint32_t folder_column_count;
     nl_ast_range range;
 } nl_ast_insert_target;
 

@@ -10,8 +10,9 @@
 #include "format/csv/csv_writer.h"
 #include "format/json/json_writer.h"
 #include "format/parquet/writer.h"
+#include "format/text/plain_text.h"
 
-typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON } file_kind;
+typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON, KIND_TEXT } file_kind;
 
 #define OPEN_FILES_MAX 32u /* of a worker: when a further partition comes, all are closed, and those that come again get one more file */
 
@@ -22,6 +23,7 @@ typedef struct file_writer { /* made with its first rows */
     nl_parquet_writer *parquet;
     nl_csv_writer *csv;
     nl_json_writer *json;
+    nl_plain_text_writer *text;
 } file_writer;
 
 typedef struct partition_file { /* of one worker */
@@ -50,6 +52,7 @@ typedef struct file_sink {
     nl_parquet_write_options parquet;
     nl_csv_options csv;
     nl_json_file_options json;
+    nl_plain_text_options text;
     nl_file_layout layout;
     const nl_field *partition_fields;
     nl_mutex mutex; /* guards the arena once workers run */
@@ -66,6 +69,7 @@ static file_sink *of(nl_parallel_sink *base)
 
 static nl_text_compression compression_of(const file_sink *self)
 {
+    if (self->kind == KIND_TEXT) return self->text.formats.compression;
     return self->kind == KIND_CSV ? self->csv.formats.compression : self->json.formats.compression;
 }
 
@@ -73,7 +77,7 @@ static nl_text_compression compression_of(const file_sink *self)
 static nl_str file_name(const file_sink *self, uint32_t number, uint32_t part)
 {
     if (self->kind == KIND_PARQUET) return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.parquet", number, NL_STR_ARG(self->query_id), part);
-    return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.%s%s", number, NL_STR_ARG(self->query_id), part, self->kind == KIND_CSV ? "csv" : "json",
+    return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.%s%s", number, NL_STR_ARG(self->query_id), part, self->kind == KIND_CSV ? "csv" : self->kind == KIND_TEXT ? "txt" : "json",
                       nl_text_compression_suffix(compression_of(self)));
 }
 
@@ -88,6 +92,8 @@ static nl_status open_writer(file_sink *self, file_writer *writer)
         status = nl_parquet_writer_create(output, self->row_type, &self->parquet, memory, &writer->parquet);
     } else if (self->kind == KIND_CSV) {
         status = nl_csv_writer_open(self->fs, path, self->row_type, &self->csv, memory, &writer->csv);
+    } else if (self->kind == KIND_TEXT) {
+        status = nl_plain_text_writer_open(self->fs, path, &self->text, memory, &writer->text);
     } else {
         status = nl_json_writer_open(self->fs, path, self->row_type, &self->json, memory, &writer->json);
     }
@@ -103,6 +109,7 @@ static nl_status close_writer(file_sink *self, file_writer *writer)
     nl_arena *scratch = nl_arena_new(self->query->memory); /* workers close at the same time */
     nl_status status = self->kind == KIND_PARQUET ? nl_parquet_writer_close(writer->parquet, scratch, &written)
                        : self->kind == KIND_CSV   ? nl_csv_writer_close(writer->csv)
+                       : self->kind == KIND_TEXT  ? nl_plain_text_writer_close(writer->text)
                                                   : nl_json_writer_close(writer->json);
     nl_arena_free(scratch);
     return status;
@@ -115,6 +122,7 @@ static void abort_writer(file_sink *self, file_writer *writer)
     if (self->kind == KIND_PARQUET) nl_parquet_writer_abort(writer->parquet);
     if (self->kind == KIND_CSV) nl_csv_writer_abort(writer->csv);
     if (self->kind == KIND_JSON) nl_json_writer_abort(writer->json);
+    if (self->kind == KIND_TEXT) nl_plain_text_writer_abort(writer->text);
 }
 
 /* ---- partitions ---- */
@@ -184,6 +192,7 @@ static nl_status write_rows(file_sink *self, file_writer *writer, const nl_batch
     writer->has_rows = true;
     if (self->kind == KIND_PARQUET) return nl_parquet_writer_append(writer->parquet, &written);
     if (self->kind == KIND_CSV) return nl_csv_writer_write(writer->csv, &written);
+    if (self->kind == KIND_TEXT) return nl_plain_text_writer_write(writer->text, &written);
     return nl_json_writer_write(writer->json, &written);
 }
 
@@ -384,7 +393,7 @@ static nl_status make_room(file_sink *self, const nl_str *folders, uint32_t fold
     if (self->layout.mode == NL_FILES_ADDED) return NULL;
     self->is_replacing = true;
     if (self->layout.mode == NL_FILES_REPLACED_BY_FOLDER) return remove_folders(self, folders, folder_count);
-    return self->layout.partition_count ? remove_folders(self, self->layout.removed, self->layout.removed_count) : remove_old(self);
+    return self->layout.partition_count && self->layout.removed ? remove_folders(self, self->layout.removed, self->layout.removed_count) : remove_old(self);
 }
 
 static nl_status move_files(file_sink *self, nl_str from_folder, nl_str to_folder)
@@ -469,6 +478,19 @@ static nl_str option(const nl_property *options, uint32_t count, const char *key
     return (nl_str){0};
 }
 
+/* Columns of other types are complained about before there being several of them. */
+static nl_status check_text_type(const file_sink *self)
+{
+    for (uint32_t i = 0; i < self->row_type->child_count; i++) {
+        const nl_field *field = &self->row_type->children[i];
+        if (field->type->id == NL_TYPE_STRING) continue;
+        return NL_RAISE(UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE, NL_P_STR("format", NL_STR("Text")),
+                        NL_P_STR("columnName", nl_arena_f(self->arena, "`" NL_STR_FMT "`", NL_STR_ARG(field->name))),
+                        NL_P_STR("columnType", nl_arena_f(self->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(self->arena, field->type)))));
+    }
+    return self->row_type->child_count == 1 ? NULL : NL_RAISE(_LEGACY_ERROR_TEMP_1290, NL_P_INT("schemaSize", self->row_type->child_count));
+}
+
 static nl_status parse_options(file_sink *self, const nl_property *options, uint32_t count)
 {
     if (self->kind == KIND_PARQUET) {
@@ -487,6 +509,10 @@ static nl_status parse_options(file_sink *self, const nl_property *options, uint
     if (self->kind == KIND_CSV) {
         NL_TRY(nl_csv_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->csv));
         return nl_csv_check_type(self->row_type);
+    }
+    if (self->kind == KIND_TEXT) {
+        NL_TRY(nl_plain_text_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->text));
+        return check_text_type(self);
     }
     NL_TRY(nl_json_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->json));
     return nl_json_check_type(self->row_type);
@@ -524,6 +550,12 @@ nl_status nl_file_sink_new(nl_query *query, nl_str format, nl_str folder, const 
         kind = KIND_CSV;
     else if (nl_str_is_nocase(format, "json"))
         kind = KIND_JSON;
+    else if (nl_str_is_nocase(format, "text"))
+        kind = KIND_TEXT;
+    else if (nl_str_is_nocase(format, "binaryFile"))
+        return NL_RAISE(UNSUPPORTED_FEATURE__WRITE_FOR_BINARY_SOURCE);
+    else if (nl_str_is_nocase(format, "orc") || nl_str_is_nocase(format, "avro") || nl_str_is_nocase(format, "xml"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not write " NL_STR_FMT " files; it writes parquet, csv, json and text", NL_STR_ARG(format));
     else
         return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
     file_sink *self = calloc(1, sizeof(*self));

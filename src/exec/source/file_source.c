@@ -9,7 +9,7 @@
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
 
-static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json"};
+static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json", [NL_FILES_TEXT] = "text", [NL_FILES_BINARY] = "binaryFile"};
 
 static const nl_file_source *source_of(const nl_table *table)
 {
@@ -35,20 +35,56 @@ static nl_status forgive_missing(const nl_file_source *self, nl_status status)
     return NULL;
 }
 
-/* The first file speaks for all, as with Spark's mergeSchema=false. */
-static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
+static nl_status footer_type(nl_file_source *self, nl_file *file, nl_memory *memory, const nl_type **type)
 {
-    nl_file *file = NULL;
     nl_parquet_footer *footer = NULL;
     const nl_parquet_type_options options = {0};
-    for (uint32_t i = 0; !file && i < self->files.file_count; i++)
-        NL_TRY(forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &file)));
-    if (!file) return cannot_infer(self);
-    nl_status status = nl_parquet_footer_read(file, memory, &footer);
-    if (!status) status = nl_parquet_footer_type(footer, &options, self->arena, type);
+    NL_TRY(nl_parquet_footer_read(file, memory, &footer));
+    nl_status status = nl_parquet_footer_type(footer, &options, self->arena, type);
     nl_parquet_footer_release(footer);
-    nl_file_close(file);
     return status;
+}
+
+/* The columns of both, those of `more` that `type` lacks behind. */
+static nl_status merge_types(nl_file_source *self, const nl_type **type, const nl_type *more)
+{
+    const nl_type *known = *type;
+    nl_field *fields = NL_NEW_ARRAY(self->arena, nl_field, known->child_count + more->child_count + 1);
+    uint32_t count = known->child_count;
+    for (uint32_t i = 0; i < count; i++) fields[i] = known->children[i];
+    for (uint32_t i = 0; i < more->child_count; i++) {
+        const nl_field *field = &more->children[i];
+        uint32_t at = 0;
+        while (at < known->child_count && !nl_str_equal_nocase(known->children[at].name, field->name)) at++;
+        if (at == known->child_count) {
+            fields[count++] = *field;
+        } else if (!nl_type_equal(known->children[at].type, field->type)) {
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "mergeSchema: the column " NL_STR_FMT " is " NL_STR_FMT " in one file and " NL_STR_FMT " in another one.", NL_STR_ARG(field->name),
+                                 NL_STR_ARG(nl_type_sql(self->arena, known->children[at].type)), NL_STR_ARG(nl_type_sql(self->arena, field->type)));
+        }
+    }
+    *type = nl_type_struct(self->arena, fields, count);
+    return nl_arena_check(self->arena);
+}
+
+/* The first file speaks for all, unless mergeSchema is asked for. */
+static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
+{
+    const nl_type *found = NULL;
+    for (uint32_t i = 0; i < self->files.file_count && (!found || self->merges_schema); i++) {
+        nl_file *file = NULL;
+        const nl_type *one = NULL;
+        NL_TRY(forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &file)));
+        if (!file) continue;
+        nl_status status = footer_type(self, file, memory, &one);
+        nl_file_close(file);
+        NL_TRY(status);
+        if (found) NL_TRY(merge_types(self, &found, one));
+        else found = one;
+    }
+    if (!found) return cannot_infer(self);
+    *type = found;
+    return NULL;
 }
 
 static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
@@ -69,8 +105,25 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
     return status;
 }
 
+static const nl_type *binary_type(nl_arena *arena)
+{
+    const nl_field fields[] = {{.name = NL_STR("path"), .type = nl_type_string(), .is_nullable = true},
+                               {.name = NL_STR("modificationTime"), .type = nl_type_of(NL_TYPE_TIMESTAMP), .is_nullable = true},
+                               {.name = NL_STR("length"), .type = nl_type_bigint(), .is_nullable = true},
+                               {.name = NL_STR("content"), .type = nl_type_binary(), .is_nullable = true}};
+    return nl_type_struct(arena, fields, NL_COUNT(fields));
+}
+
 static nl_status infer(nl_file_source *self, nl_memory *memory, const nl_type **type)
 {
+    if (self->format == NL_FILES_TEXT) {
+        *type = nl_type_struct(self->arena, &(nl_field){.name = NL_STR("value"), .type = nl_type_string(), .is_nullable = true}, 1);
+        return NULL;
+    }
+    if (self->format == NL_FILES_BINARY) {
+        *type = binary_type(self->arena);
+        return NULL;
+    }
     if (self->files.file_count == 0) return cannot_infer(self);
     return self->format == NL_FILES_PARQUET ? parquet_type(self, memory, type) : text_type(self, memory, type);
 }
@@ -80,11 +133,16 @@ static void make_row_type(nl_file_source *self, const nl_type *type)
 {
     nl_field *data = NL_NEW_ARRAY(self->arena, nl_field, type->child_count + 1);
     nl_field *all = NL_NEW_ARRAY(self->arena, nl_field, type->child_count + self->files.partition_count + 1);
+    nl_str *names = NL_NEW_ARRAY(self->arena, nl_str, self->files.partition_count + 1);
     uint32_t count = 0;
+    for (uint32_t j = 0; j < self->files.partition_count; j++) names[j] = self->files.partition_fields[j].name;
     for (uint32_t i = 0; i < type->child_count; i++) {
         bool is_partition = false;
         for (uint32_t j = 0; j < self->files.partition_count; j++)
-            is_partition = is_partition || nl_str_equal_nocase(type->children[i].name, self->files.partition_fields[j].name);
+            if (nl_str_equal_nocase(type->children[i].name, names[j])) {
+                names[j] = type->children[i].name; /* a schema's spelling counts */
+                is_partition = true;
+            }
         if (is_partition) continue;
         data[count] = type->children[i];
         data[count].is_nullable = true;
@@ -92,8 +150,10 @@ static void make_row_type(nl_file_source *self, const nl_type *type)
         all[count] = data[count];
         count++;
     }
-    for (uint32_t j = 0; j < self->files.partition_count; j++)
+    for (uint32_t j = 0; j < self->files.partition_count; j++) {
         all[count + j] = self->files.partition_fields[j];
+        all[count + j].name = names[j];
+    }
     self->data_type = nl_type_struct(self->arena, data, count);
     self->base.row_type = nl_type_struct(self->arena, all, count + self->files.partition_count);
 }
@@ -213,6 +273,8 @@ static const nl_table_ops file_ops[] = {
     [NL_FILES_PARQUET] = FILE_SOURCE_OPS("parquet"),
     [NL_FILES_CSV] = FILE_SOURCE_OPS("csv"),
     [NL_FILES_JSON] = FILE_SOURCE_OPS("json"),
+    [NL_FILES_TEXT] = FILE_SOURCE_OPS("text"),
+    [NL_FILES_BINARY] = FILE_SOURCE_OPS("binaryFile"),
 };
 
 static bool find_format(nl_str name, nl_plain_format *format)
@@ -255,7 +317,6 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
     for (uint32_t i = 0; i < count; i++)
         items[i] = (nl_text_option){nl_arena_str(self->arena, options[i].key), nl_arena_str(self->arena, options[i].value)};
     const nl_text_option_list list = {items, count};
-    bool merges_schema = false;
     NL_TRY(nl_text_option_bool(list, "recursiveFileLookup", &self->selection.is_recursive));
     NL_TRY(nl_text_option_bool(list, "ignoreMissingFiles", &self->selection.ignores_missing));
     for (uint32_t i = 0; i < count; i++) {
@@ -263,8 +324,8 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
     }
     NL_TRY(parse_modified(list, "modifiedBefore", confs, &self->selection.has_before, &self->selection.before_micros));
     NL_TRY(parse_modified(list, "modifiedAfter", confs, &self->selection.has_after, &self->selection.after_micros));
-    NL_TRY(nl_text_option_bool(list, "mergeSchema", &merges_schema));
-    if (merges_schema) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The option mergeSchema is not supported for plain files yet");
+    NL_TRY(nl_text_option_bool(list, "mergeSchema", &self->merges_schema));
+    if (self->format == NL_FILES_TEXT) return nl_plain_text_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->text);
     if (self->format == NL_FILES_CSV) return nl_csv_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->csv);
     if (self->format == NL_FILES_JSON) return nl_json_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->json);
     return NULL;
@@ -275,6 +336,8 @@ static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t
     const nl_type *type = schema ? nl_type_copy(self->arena, schema) : NULL;
     NL_TRY(nl_plain_files_list(paths, path_count, &self->selection, confs, self->arena, &self->files));
     if (!type) NL_TRY(infer(self, memory, &type));
+    if (self->format == NL_FILES_TEXT && type->child_count != 1) return NL_RAISE(_LEGACY_ERROR_TEMP_1290, NL_P_INT("schemaSize", type->child_count));
+    if (self->format == NL_FILES_BINARY) type = binary_type(self->arena); /* it has no other */
     make_row_type(self, type);
     return nl_arena_check(self->arena);
 }
@@ -297,7 +360,7 @@ static nl_status start_source(nl_fs *fs, nl_str format, const nl_property *optio
 {
     nl_plain_format kind;
     if (!find_format(format, &kind))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv and json", NL_STR_ARG(format));
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv, json, text and binaryFile", NL_STR_ARG(format));
     nl_file_source *self = calloc(1, sizeof(*self));
     if (!self) return no_memory(sizeof(*self));
     self->base.ops = &file_ops[kind];

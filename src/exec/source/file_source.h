@@ -6,8 +6,9 @@
 #include "exec/sources.h"
 #include "format/csv/csv_reader.h"
 #include "format/json/json_reader.h"
+#include "format/text/plain_text.h"
 
-typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON } nl_plain_format;
+typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON, NL_FILES_TEXT, NL_FILES_BINARY } nl_plain_format;
 
 typedef struct nl_file_source {
     nl_table base;
@@ -18,8 +19,10 @@ typedef struct nl_file_source {
     const nl_type *data_type; /* STRUCT: what the files hold; the row type is this and the partition columns */
     nl_csv_options csv;
     nl_json_file_options json;
+    nl_plain_text_options text;
+    bool merges_schema;
     uint64_t identity; /* of paths and options */
 } nl_file_source;
 
-/* CSV and JSON: files, or parts of them, are handed out one by one. */
+/* All but Parquet: files, or parts of them, are handed out one by one. */
 NL_MUST_USE nl_status nl_text_scan_new(const nl_file_source *source, nl_query *query, const nl_logical *node, nl_scan **scan);

@@ -1,4 +1,4 @@
-/* exec/source/text_scan.c - scans over CSV and JSON files: parts of files go to whoever asks next; the scan's filter is
+/* exec/source/text_scan.c - scans over CSV, JSON and text files, and over files as they are (binaryFile): parts of files go to whoever asks next; the scan's filter is
  * applied to each batch. */
 #include "exec/source/file_source.h"
 
@@ -37,7 +37,9 @@ typedef struct text_reader {
     nl_file *file;
     nl_csv_reader *csv;
     nl_json_reader *json;
+    nl_plain_text_reader *text;
     const nl_plain_file *plain; /* the file being read */
+    bool has_file_row;          /* binaryFile: it has been given */
 } text_reader;
 
 static nl_status no_memory(size_t bytes)
@@ -51,6 +53,8 @@ static void close_part(text_reader *self)
 {
     nl_csv_reader_close(self->csv);
     nl_json_reader_close(self->json);
+    nl_plain_text_reader_close(self->text);
+    self->text = NULL;
     nl_file_close(self->file);
     self->csv = NULL;
     self->json = NULL;
@@ -67,6 +71,7 @@ static nl_status open_part(text_reader *self, bool *is_done)
     NL_TRY(nl_cancel_check(scan->query->cancel));
     const text_part *part = &scan->parts[at];
     self->base.morsel = at;
+    self->has_file_row = false;
     self->plain = &source->files.files[part->file];
     nl_error *error = nl_fs_open(source->files.fs, self->plain->path, &self->file);
     if (error && source->selection.ignores_missing && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) {
@@ -79,12 +84,62 @@ static nl_status open_part(text_reader *self, bool *is_done)
                                    .wanted_count = scan->wanted_count, .start = part->start, .stop = part->stop};
         return nl_csv_reader_open(&csv, scan->query->memory, &self->csv);
     }
+    if (source->format == NL_FILES_BINARY) return NULL;
+    if (source->format == NL_FILES_TEXT)
+        return nl_plain_text_reader_open(self->file, &source->text, part->start, part->stop, scan->query->memory, &self->text);
     const nl_json_source json = {.file = self->file, .options = &source->json, .wanted = scan->wanted_type, .start = part->start, .stop = part->stop};
     return nl_json_reader_open(&json, scan->query->memory, &self->json);
 }
 
+/* path, modificationTime, length, content: those that are wanted. */
+static nl_status file_column(const text_reader *self, uint32_t column, nl_arena *arena, nl_value *value)
+{
+    const text_scan *scan = NL_CONTAINER(self->base.scan, text_scan, base);
+    const nl_str path = self->plain->path;
+    const uint64_t size = nl_file_size(self->file);
+    nl_file_info info;
+    switch (column) {
+    case 0: *value = nl_value_string(path.length && path.data[0] == '/' ? nl_arena_f(arena, "file:" NL_STR_FMT, NL_STR_ARG(path)) : path); return NULL;
+    case 1:
+        NL_TRY(nl_fs_stat_file(scan->source->files.fs, path, &info));
+        *value = nl_value_int(nl_type_of(NL_TYPE_TIMESTAMP), nl_floor_div(info.modified_micros, 1000) * 1000);
+        return NULL;
+    case 2: *value = nl_value_int(nl_type_bigint(), (int64_t)size); return NULL;
+    default: break;
+    }
+    if (size > INT32_MAX) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The file " NL_STR_FMT " is too long for one value: %llu bytes.", NL_STR_ARG(path), (unsigned long long)size);
+    uint8_t *bytes = NULL;
+    NL_TRY(nl_arena_alloc_sized(arena, size + 1, (void **)&bytes));
+    NL_TRY(nl_file_read(self->file, 0, size, bytes));
+    *value = nl_value_string((nl_str){(const char *)bytes, size});
+    value->type = nl_type_binary();
+    return NULL;
+}
+
+static nl_status whole_file(text_reader *self, nl_batch *rows)
+{
+    const text_scan *scan = NL_CONTAINER(self->base.scan, text_scan, base);
+    nl_arena *arena = nl_arena_new(scan->query->memory);
+    nl_status status = nl_batch_init(rows, scan->wanted_count, 1);
+    for (uint32_t i = 0; !status && i < scan->wanted_count; i++) {
+        nl_value value = {0};
+        status = file_column(self, scan->wanted[i], arena, &value);
+        if (!status) status = nl_vector_new_constant(&rows->columns[i], &value, 1, scan->query->memory);
+    }
+    nl_arena_free(arena);
+    if (status) nl_batch_fini(rows);
+    return status;
+}
+
 static nl_status read_rows(text_reader *self, nl_batch *rows, bool *is_done)
 {
+    const text_scan *scan = NL_CONTAINER(self->base.scan, text_scan, base);
+    if (scan->source->format == NL_FILES_BINARY) {
+        *is_done = self->has_file_row;
+        self->has_file_row = true;
+        return *is_done ? NULL : whole_file(self, rows);
+    }
+    if (self->text) return nl_plain_text_reader_next(self->text, rows, is_done);
     return self->csv ? nl_csv_reader_next(self->csv, rows, is_done) : nl_json_reader_next(self->json, rows, is_done);
 }
 
@@ -181,6 +236,7 @@ static const nl_scan_ops text_scan_ops = {
 
 static const nl_text_formats *formats_of(const nl_file_source *source)
 {
+    if (source->format == NL_FILES_TEXT) return &source->text.formats;
     return source->format == NL_FILES_CSV ? &source->csv.formats : &source->json.formats;
 }
 
@@ -193,7 +249,7 @@ static void cut_parts(text_scan *self)
     self->parts = NL_NEW_ARRAY(self->arena, text_part, count + 1);
     for (uint32_t i = 0; i < files->file_count; i++) {
         const nl_plain_file *file = &files->files[i];
-        if (!nl_text_is_splittable(file->path, formats_of(self->source))) {
+        if (self->source->format == NL_FILES_BINARY || (self->source->format == NL_FILES_TEXT && self->source->text.is_whole) || !nl_text_is_splittable(file->path, formats_of(self->source))) {
             self->parts[self->part_count++] = (text_part){i, 0, UINT64_MAX};
             continue;
         }

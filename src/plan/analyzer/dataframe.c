@@ -49,6 +49,51 @@ static nl_status apply_aggregate(nl_dataframe_step *step, const nl_ast_organizat
     return select_over(step, &select, organization, plan);
 }
 
+static nl_str shown(nl_dataframe_step *step, const nl_expr *expr)
+{
+    return nl_arena_f(step->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_expr_pretty_str(step->arena, expr)));
+}
+
+/* The metric that is the call, with its name. */
+static nl_str shown_metric(nl_dataframe_step *step, const nl_logical *metrics, nl_column_id id, const nl_expr *call)
+{
+    for (uint32_t i = 0; i < metrics->column_count; i++) {
+        const nl_expr *expr = metrics->project.exprs[i];
+        if (expr->kind != NL_EXPR_COLUMN || expr->column != id) continue;
+        return nl_arena_f(step->arena, "\"" NL_STR_FMT " AS `" NL_STR_FMT "`\"", NL_STR_ARG(nl_expr_pretty_str(step->arena, call)), NL_STR_ARG(metrics->columns[i].name));
+    }
+    return shown(step, call);
+}
+
+/* The aggregates are those of df.agg(…), analyzed so; only their calls are computed, as the rows pass. */
+static nl_status apply_observe(nl_dataframe_step *step, const nl_logical **plan)
+{
+    nl_ast_select select = {.items = step->dataframe->exprs};
+    const nl_logical *metrics = NULL;
+    NL_TRY(select_over(step, &select, NULL, &metrics));
+    while (metrics->kind == NL_PLAN_ALIAS) metrics = metrics->children[0];
+    const nl_logical *grouped = metrics->kind == NL_PLAN_PROJECT ? metrics->children[0] : metrics;
+    const bool is_plain = metrics->kind == NL_PLAN_PROJECT && grouped->kind == NL_PLAN_AGGREGATE && grouped->aggregate.key_count == 0 && grouped->children[0] == step->input;
+    for (uint32_t i = 0; metrics->kind == NL_PLAN_PROJECT && grouped == step->input && i < metrics->column_count; i++)
+        if (nl_expr_has(metrics->project.exprs[i], NL_EXPR_COLUMN))
+            return NL_RAISE(INVALID_OBSERVED_METRICS__NON_AGGREGATE_FUNC_ARG_IS_ATTRIBUTE, NL_P_STR("expr", shown(step, metrics->project.exprs[i])));
+    if (!is_plain) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] observe() takes aggregates of the DataFrame's columns, as in df.agg(); one of these metrics is none.");
+    for (uint32_t i = 0; i < grouped->aggregate.aggregate_count; i++) {
+        const nl_expr *call = grouped->aggregate.aggregates[i];
+        if (call->is_distinct) return NL_RAISE(INVALID_OBSERVED_METRICS__AGGREGATE_EXPRESSION_WITH_DISTINCT_UNSUPPORTED, NL_P_STR("expr", shown_metric(step, metrics, grouped->columns[i].id, call)));
+        if (call->filter) return NL_RAISE(INVALID_OBSERVED_METRICS__AGGREGATE_EXPRESSION_WITH_FILTER_UNSUPPORTED, NL_P_STR("expr", shown_metric(step, metrics, grouped->columns[i].id, call)));
+    }
+    nl_logical *node = NL_UNCONST(nl_logical_over(step->arena, NL_PLAN_OBSERVE, step->input));
+    node->observe.name = step->dataframe->names[0];
+    node->observe.plan_id = step->dataframe->count;
+    node->observe.calls = grouped->aggregate.aggregates;
+    node->observe.call_count = grouped->aggregate.aggregate_count;
+    node->observe.metrics = metrics;
+    node->observe.grouped = grouped;
+    *plan = node;
+    return NULL;
+}
+
 /* ---- conditions and orders, which may mention columns that the projection below has left out ---- */
 
 static bool passes_columns(const nl_logical *plan)
@@ -189,14 +234,19 @@ static nl_status apply_repartition(nl_dataframe_step *step, const nl_logical **p
 static nl_status apply_sample(nl_dataframe_step *step, const nl_logical **plan)
 {
     const nl_ast_dataframe *dataframe = step->dataframe;
-    if (dataframe->is_with_replacement) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Samples with replacement are not supported.");
-    if (dataframe->lower < 0 || dataframe->upper > 1 + 1e-6 || dataframe->lower > dataframe->upper)
+    const double mean = dataframe->upper - dataframe->lower;
+    if (dataframe->is_with_replacement && mean < 0)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: Sampling fraction (%g) must be nonnegative with replacement", mean);
+    if (dataframe->is_with_replacement && mean >= 40)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Samples with replacement take each row less than 40 times on average.");
+    if (!dataframe->is_with_replacement && (dataframe->lower < 0 || dataframe->upper > 1 + 1e-6 || dataframe->lower > dataframe->upper))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: Sampling fraction (%g) must be on interval [0, 1] without replacement",
                              dataframe->upper - dataframe->lower);
     nl_logical *node = NL_UNCONST(nl_logical_over(step->arena, NL_PLAN_SAMPLE, step->input));
     node->sample.lower = dataframe->lower;
     node->sample.upper = dataframe->upper;
     node->sample.seed = dataframe->seed;
+    node->sample.with_replacement = dataframe->is_with_replacement;
     *plan = node;
     return NULL;
 }
@@ -245,12 +295,11 @@ static nl_status apply(nl_dataframe_step *step, const nl_logical **plan)
     case NL_AST_DATAFRAME_FREQ_ITEMS: return nl_dataframe_freq_items(step, plan);
     case NL_AST_DATAFRAME_SAMPLE_BY: return nl_dataframe_sample_by(step, plan);
     case NL_AST_DATAFRAME_TRANSPOSE: return nl_dataframe_transpose(step, plan);
-    case NL_AST_DATAFRAME_OBSERVE: *plan = step->input; return NULL;
+    case NL_AST_DATAFRAME_OBSERVE: return apply_observe(step, plan);
     case NL_AST_DATAFRAME_MAP_PYTHON:
     case NL_AST_DATAFRAME_GROUP_PYTHON:
     case NL_AST_DATAFRAME_COGROUP_PYTHON: return nl_dataframe_python(step, plan);
-    case NL_AST_DATAFRAME_PARSE:
-    case NL_AST_DATAFRAME_AS_OF: break;
+    case NL_AST_DATAFRAME_PARSE: break;
     }
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run this DataFrame operator yet.");
 }

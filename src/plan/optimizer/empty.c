@@ -97,6 +97,7 @@ static nl_status remove_empty(void *context, nl_arena *arena, const nl_logical *
     case NL_PLAN_CTE_REF:
     case NL_PLAN_EMPTY:
     case NL_PLAN_PYTHON:
+    case NL_PLAN_OBSERVE:
     case NL_PLAN_SINGLE_ROW:
         return NULL;
     }

@@ -461,6 +461,7 @@ double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan)
     case NL_PLAN_GENERATE:
         return nl_estimate_rows(context, plan->children[0]) * ROWS_PER_LIST;
     case NL_PLAN_PYTHON:
+    case NL_PLAN_OBSERVE:
         return nl_estimate_rows(context, plan->children[0]);
     case NL_PLAN_SAMPLE:
         return nl_estimate_rows(context, plan->children[0]) * (plan->sample.upper - plan->sample.lower);
@@ -479,4 +480,9 @@ double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan)
         return nl_estimate_rows(context, plan->children[0]);
     }
     return 1;
+}
+
+double nl_estimated_rows(nl_plan_context *context, const nl_logical *plan)
+{
+    return nl_estimate_rows(context, plan);
 }

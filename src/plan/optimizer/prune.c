@@ -280,6 +280,7 @@ static nl_status prune(pruner *p, const nl_logical *plan, const nl_id_set *neede
     case NL_PLAN_SORT:
     case NL_PLAN_LIMIT:
     case NL_PLAN_SAMPLE:
+    case NL_PLAN_OBSERVE:
     case NL_PLAN_GENERATE:
         return prune_passing(p, plan, needed, result);
     case NL_PLAN_SET:

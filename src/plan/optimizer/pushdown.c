@@ -470,6 +470,7 @@ static nl_status push(pusher *p, const nl_logical *plan, const nl_list *conjunct
     case NL_PLAN_CTE_REF:
     case NL_PLAN_EMPTY:
     case NL_PLAN_PYTHON:
+    case NL_PLAN_OBSERVE:
     case NL_PLAN_SINGLE_ROW:
         return push_stop(p, plan, conjuncts, result);
     }

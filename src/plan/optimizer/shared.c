@@ -177,7 +177,7 @@ static bool expr_is_deterministic(void *context, const nl_expr *expr)
 
 bool nl_plan_is_deterministic(const nl_logical *plan)
 {
-    if (plan->kind == NL_PLAN_SAMPLE) return false;
+    if (plan->kind == NL_PLAN_SAMPLE || plan->kind == NL_PLAN_OBSERVE) return false; /* one observes once */
     if (!nl_logical_walk_exprs(plan, expr_is_deterministic, NULL)) return false;
     for (uint32_t i = 0; i < plan->child_count; i++)
         if (!nl_plan_is_deterministic(plan->children[i])) return false;

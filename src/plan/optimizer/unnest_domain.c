@@ -456,6 +456,7 @@ static nl_status bind(domain *d, const nl_logical *plan, bound_plan *out)
     case NL_PLAN_CTE:
     case NL_PLAN_CTE_REF:
     case NL_PLAN_EMPTY:
+    case NL_PLAN_OBSERVE:
     case NL_PLAN_SINGLE_ROW:
         return unsupported();
     }

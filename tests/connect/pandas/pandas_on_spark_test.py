@@ -43,7 +43,7 @@ def main():
         print(f"DIFFERENT {line}\n  Spark: {expected[line]}\n  nilas: {found.get(line, 'the server has died')}")
     for line in sorted(known - different):
         print("NO LONGER DIFFERENT: take it out of differences.txt:", line)
-    print(f"pandas-on-Spark: {len(expected)} expressions, {len(known)} known differences, {len(possible)} of unspecified order, {len(different - known)} failed")
+    print(f"pandas-on-Spark: {len(expected)} expressions, {len(known)} known differences, {len(possible)} that may differ, {len(different - known)} failed")
     return 1 if different != known else 0
 
 

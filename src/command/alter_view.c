@@ -44,19 +44,24 @@ nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *stateme
         return NL_RAISE(UNSUPPORTED_FEATURE__CATALOG_OPERATION, NL_P_STR("catalogName", nl_command_quoted(command, &name.catalog_name, 1)), NL_P("operation", "views"));
     NL_TRY(find(command, &alter->name, &old));
     const bool is_permanent = nl_view_is_permanent(old);
-    if (!alter->query) /* WITH SCHEMA …: a view here always follows its query */
-        return is_permanent ? NULL : nl_view_raise_temporary(command, "ALTER VIEW ... WITH SCHEMA ...", old);
+    if (!alter->query) {
+        if (!is_permanent) return nl_view_raise_temporary(command, "ALTER VIEW ... WITH SCHEMA ...", old);
+        nl_temp_view *bound = nl_view_copy(command->arena, old);
+        NL_TRY(nl_view_set_binding(command, alter->binding, bound));
+        return nl_session_put_view(command->session, bound, true);
+    }
     nl_temp_view view = *old;
     const nl_logical *plan = NULL;
     view.name = nl_arena_str(command->arena, old->name);
     view.sql = alter->query_text;
     view.columns = NULL;
     view.column_count = 0;
+    view.query_columns = NULL;
     view.handle = NULL;
     view.free = NULL;
     command->made_view = &view;
     NL_TRY(nl_analyze_query(&command->context, alter->query, &plan));
-    NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
+    NL_TRY(is_permanent ? nl_view_set_columns(command, plan, NULL, &view) : nl_view_check_columns(command, plan, NULL, 0));
     view.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);
     return nl_session_put_view(command->session, nl_view_copy(command->arena, &view), true);

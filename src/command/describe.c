@@ -148,6 +148,16 @@ static nl_status add_view_details(nl_command *command, const nl_facts *facts, nl
     return add(rows, "Created By", created_by.data ? created_by : NL_STR(""));
 }
 
+static nl_status add_stored_view_details(nl_command *command, const nl_facts *facts, nl_rows *rows)
+{
+    nl_view_fact items[NL_VIEW_FACTS_MAX];
+    const uint32_t count = nl_view_facts(command, facts, items);
+    NL_TRY(add(rows, "", NL_STR("")));
+    NL_TRY(add(rows, "# Detailed Table Information", NL_STR("")));
+    for (uint32_t i = 0; i < count; i++) NL_TRY(add(rows, items[i].title, items[i].value));
+    return NULL;
+}
+
 static nl_status describe_table(nl_command *command, const nl_ast_describe *describe, const nl_facts *facts)
 {
     nl_rows *rows = NULL;
@@ -164,6 +174,7 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
     }
     if (facts->plain) return nl_plain_describe(command, facts->plain, describe->is_extended, rows);
     if (facts->catalog_view && describe->is_extended) return add_view_details(command, facts, rows);
+    if (nl_view_is_permanent(facts->view) && describe->is_extended) return add_stored_view_details(command, facts, rows);
     if (!facts->metadata) return NULL;
     NL_TRY(add_partitions(command, facts, rows));
     if (!describe->is_extended) return NULL;

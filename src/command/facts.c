@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/calendar.h"
 #include "base/number.h"
 #include "command/catalog_views.h"
 #include "storage/credentials.h"
@@ -25,7 +26,27 @@ nl_status nl_facts_at(nl_command *command, nl_status status, nl_ast_range range)
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* A view's columns are those of its query. */
+/* What a view had when it was made, which stays unless its schema evolves. */
+static void take_stored_columns(nl_command *command, nl_facts *facts)
+{
+    const nl_temp_view *view = nl_view_copy(command->arena, facts->view);
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, view->column_count + 1);
+    for (uint32_t i = 0; i < view->column_count; i++)
+        columns[i] = (nl_column){.id = nl_plan_new_id(&command->context),
+                                 .name = view->columns[i].name,
+                                 .type = view->columns[i].type,
+                                 .is_nullable = view->columns[i].is_nullable,
+                                 .comment = view->columns[i].comment};
+    facts->columns = columns;
+    facts->row_type = nl_type_struct(command->arena, view->columns, view->column_count);
+}
+
+/* Without these a view's columns are those of its query. */
+static bool keeps_columns(const nl_temp_view *view)
+{
+    return view->query_columns && view->binding != NL_AST_BINDING_EVOLUTION && view->binding != NL_AST_BINDING_TYPE_EVOLUTION;
+}
+
 static nl_status find_view_columns(nl_command *command, const nl_str *parts, uint32_t part_count, nl_facts *facts)
 {
     const nl_str text = nl_arena_f(command->arena, "SELECT * FROM " NL_STR_FMT,
@@ -107,6 +128,10 @@ nl_status nl_facts_find(nl_command *command, const nl_str *parts, uint32_t part_
     if (found.table) nl_arena_on_free(command->arena, release_table, NL_UNCONST(found.table));
     if (found.view || !nl_table_is_iceberg(found.table)) facts->view = nl_command_find_view(command, parts, part_count);
     if (found.view && !facts->view) NL_TRY(find_catalog_view(command, &found, facts));
+    if (facts->view && keeps_columns(facts->view)) {
+        take_stored_columns(command, facts);
+        return NULL;
+    }
     if (facts->view) return find_view_columns(command, parts, part_count, facts);
     NL_CHECK(found.table);
     facts->row_type = found.table->row_type;
@@ -151,6 +176,54 @@ nl_str nl_facts_identifier(nl_command *command, nl_str name)
         is_plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     }
     return is_plain ? name : nl_command_quoted(command, &name, 1);
+}
+
+nl_str nl_facts_time(nl_command *command, int64_t micros)
+{
+    static const char *const days[] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"}; /* 1970-01-01 was a Thursday */
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const int64_t day = nl_floor_div(micros, NL_MICROS_PER_DAY);
+    nl_civil civil;
+    nl_civil_from_micros(micros, &civil);
+    return nl_arena_f(command->arena, "%s %s %02d %02d:%02d:%02d UTC %04d", days[nl_floor_mod(day, 7)], months[civil.month - 1], (int)civil.day, (int)civil.hour, (int)civil.minute,
+                      (int)civil.second, (int)civil.year);
+}
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+static nl_str query_columns(nl_command *command, const nl_temp_view *view)
+{
+    nl_builder text;
+    nl_builder_init(&text, TEXT_MAX);
+    nl_append_char(&text, '[');
+    for (uint32_t i = 0; view->query_columns && i < view->column_count; i++) {
+        if (i) nl_append_c(&text, ", ");
+        nl_append(&text, nl_command_quoted(command, &view->query_columns[i], 1));
+    }
+    nl_append_char(&text, ']');
+    return nl_facts_take(command, &text);
+}
+
+uint32_t nl_view_facts(nl_command *command, const nl_facts *facts, nl_view_fact *items)
+{
+    const nl_temp_view *view = facts->view;
+    const nl_session_name scope = {.catalog_name = view->catalog, .identifier = {.namespace_parts = view->namespace_parts, .namespace_count = view->namespace_count}};
+    const size_t first = nl_str_find_char(view->name, '.', 0), last = nl_str_find_last_char(view->name, '.');
+    uint32_t count = 0;
+    items[count++] = (nl_view_fact){"Catalog", nl_str_slice(view->name, 0, first)};
+    items[count++] = (nl_view_fact){"Database", first < last ? nl_str_slice(view->name, first + 1, last) : NL_STR("")};
+    items[count++] = (nl_view_fact){"Table", nl_str_slice(view->name, last + 1, view->name.length)};
+    items[count++] = (nl_view_fact){"Created Time", nl_facts_time(command, view->created_micros)};
+    items[count++] = (nl_view_fact){"Last Access", NL_STR("UNKNOWN")};
+    items[count++] = (nl_view_fact){"Created By", NL_STR("Spark 4.0.1")};
+    items[count++] = (nl_view_fact){"Type", NL_STR("VIEW")};
+    if (view->comment.length) items[count++] = (nl_view_fact){"Comment", view->comment};
+    items[count++] = (nl_view_fact){"View Text", view->sql};
+    items[count++] = (nl_view_fact){"View Original Text", view->sql};
+    if (view->binding != NL_AST_BINDING_UNSAID) items[count++] = (nl_view_fact){"View Schema Mode", nl_str_from(nl_schema_binding_words(view->binding))};
+    items[count++] = (nl_view_fact){"View Catalog and Namespace", nl_command_dotted_name(command, &scope)};
+    items[count++] = (nl_view_fact){"View Query Output Columns", query_columns(command, view)};
+    return count;
 }
 
 /* ---- properties -------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,16 @@ NL_MUST_USE nl_status nl_facts_find(nl_command *command, const nl_str *parts, ui
                                     nl_facts *facts);
 NL_MUST_USE nl_status nl_facts_find_name(nl_command *command, const nl_ast_name *name, nl_facts *facts);
 
+/* What Spark tells of a view that the session catalog keeps, in its order. */
+#define NL_VIEW_FACTS_MAX 16u
+typedef struct nl_view_fact {
+    const char *title;
+    nl_str value;
+} nl_view_fact;
+uint32_t nl_view_facts(nl_command *command, const nl_facts *facts, nl_view_fact *items);
+/* "Mon Nov 30 15:45:31 UTC 2026", as Java shows a Date. */
+nl_str nl_facts_time(nl_command *command, int64_t micros);
+
 /* The table's properties as Spark shows them: with Iceberg's own (format, current-snapshot-id …), without those that
  * have a row of their own (comment, owner …), secrets covered, sorted by key. */
 void nl_facts_properties(nl_command *command, const nl_facts *facts, const nl_property **items, uint32_t *count);

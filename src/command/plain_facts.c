@@ -1,7 +1,6 @@
 /* command/plain_facts.c - what DESCRIBE and SHOW tell of a table over plain files, in Spark's words for its v1 tables. */
 #include "command/plain_tables.h"
 
-#include "base/calendar.h"
 #include "command/facts.h"
 #include "storage/credentials.h"
 
@@ -15,17 +14,6 @@ static nl_status add(nl_rows *rows, const char *name, nl_str value)
 static const nl_field *partition_field(const nl_plain_table *table, uint32_t i)
 {
     return &table->row_type->children[table->row_type->child_count - table->partition_count + i];
-}
-
-/* "Mon Nov 30 15:45:31 UTC 2026", as Java shows a Date. */
-static nl_str created_text(nl_command *command, const nl_plain_table *table)
-{
-    static const char *const days[] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"}; /* 1970-01-01 was a Thursday */
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const int64_t seconds = nl_floor_div(table->created_micros, 1000000), day = nl_floor_div(seconds, 86400), second = seconds - day * 86400;
-    nl_civil civil;
-    nl_civil_from_days(day, &civil);
-    return nl_arena_f(command->arena, "%s %s %02d %02d:%02d:%02d UTC %04d", days[day % 7], months[civil.month - 1], (int)civil.day, (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60), (int)civil.year);
 }
 
 /* "[k=v, p=q]", by key. */
@@ -76,7 +64,7 @@ nl_status nl_plain_describe(nl_command *command, const nl_plain_table *table, bo
     NL_TRY(add(rows, "Catalog", NL_STR("spark_catalog")));
     NL_TRY(add(rows, "Database", dotted_namespace(command, table)));
     NL_TRY(add(rows, "Table", table->name));
-    NL_TRY(add(rows, "Created Time", created_text(command, table)));
+    NL_TRY(add(rows, "Created Time", nl_facts_time(command, table->created_micros)));
     NL_TRY(add(rows, "Last Access", NL_STR("UNKNOWN")));
     NL_TRY(add(rows, "Created By", NL_STR("Spark 4.0.1")));
     NL_TRY(add(rows, "Type", table->is_external ? NL_STR("EXTERNAL") : NL_STR("MANAGED")));

@@ -49,6 +49,8 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
         found->view_columns = columns->children;
         found->view_column_count = view->column_count;
     }
+    found->view_binding = view->binding;
+    found->view_query_columns = nl_view_copy(command->arena, view)->query_columns;
     return NULL;
 }
 

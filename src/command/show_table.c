@@ -160,7 +160,8 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
     nl_rows *rows = NULL;
     nl_builder text;
     nl_builder_init(&text, TEXT_MAX);
-    nl_append_f(&text, "CREATE VIEW " NL_STR_FMT " (", NL_STR_ARG(view->name));
+    const size_t dot = facts->catalog_view ? NL_NOT_FOUND : nl_str_find_char(view->name, '.', 0); /* Spark leaves out the session catalog's name */
+    nl_append_f(&text, "CREATE VIEW " NL_STR_FMT " (", NL_STR_ARG(dot == NL_NOT_FOUND ? view->name : nl_str_slice(view->name, dot + 1, view->name.length)));
     for (uint32_t i = 0; i < facts->row_type->child_count; i++) {
         const nl_field *column = &facts->row_type->children[i];
         nl_append_c(&text, i ? ",\n  " : "\n  ");
@@ -182,7 +183,9 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
         append_literal(&text, nl_shown_value(view->properties[i].key, view->properties[i].value));
         if (i + 1 == view->property_count) nl_append_c(&text, ")\n");
     }
-    nl_append_f(&text, "%s" NL_STR_FMT "\n", facts->catalog_view ? "AS\n" : "WITH SCHEMA COMPENSATION\nAS ", NL_STR_ARG(view->sql));
+    const char *binding = nl_schema_binding_words(view->binding);
+    if (!facts->catalog_view && *binding) nl_append_f(&text, "WITH SCHEMA %s\n", binding);
+    nl_append_f(&text, "%s" NL_STR_FMT "\n", facts->catalog_view ? "AS\n" : "AS ", NL_STR_ARG(view->sql));
     const nl_str statement = nl_facts_take(command, &text);
     NL_TRY(nl_command_rows(command, &field, 1, &rows));
     return nl_rows_add_text(rows, &statement);
@@ -285,13 +288,26 @@ static nl_str table_information(nl_command *command, nl_str catalog_name, const 
     return nl_facts_take(command, &text);
 }
 
-/* The time of creation, which Spark shows second, is not kept. */
+static nl_str stored_view_information(nl_command *command, const nl_facts *facts)
+{
+    nl_view_fact items[NL_VIEW_FACTS_MAX];
+    const uint32_t count = nl_view_facts(command, facts, items);
+    nl_builder text;
+    nl_builder_init(&text, TEXT_MAX);
+    for (uint32_t i = 0; i < count; i++) append_line(&text, items[i].title, items[i].value);
+    nl_append_c(&text, "Schema: ");
+    nl_append(&text, nl_type_tree(command->arena, facts->row_type));
+    nl_append_char(&text, '\n');
+    return nl_facts_take(command, &text);
+}
+
 static nl_str view_information(nl_command *command, const nl_temp_view *view, const nl_facts *facts)
 {
     nl_builder text;
     nl_builder_init(&text, TEXT_MAX);
     if (view->is_global) append_line(&text, "Database", NL_STR("global_temp"));
     append_line(&text, "Table", view->name);
+    if (view->created_micros) append_line(&text, "Created Time", nl_facts_time(command, view->created_micros));
     append_line(&text, "Last Access", NL_STR("UNKNOWN"));
     append_line(&text, "Created By", NL_STR("Spark 4.0.1"));
     append_line(&text, "Type", NL_STR("VIEW"));
@@ -301,7 +317,7 @@ static nl_str view_information(nl_command *command, const nl_temp_view *view, co
             .catalog_name = view->catalog,
             .identifier = {.namespace_parts = view->namespace_parts, .namespace_count = view->namespace_count}};
         append_line(&text, "View Text", view->sql);
-        append_line(&text, "View Schema Mode", NL_STR("BINDING"));
+        if (nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaBindingMode")) append_line(&text, "View Schema Mode", NL_STR("BINDING"));
         append_line(&text, "View Catalog and Namespace", nl_command_dotted_name(command, &scope));
         nl_append_c(&text, "View Query Output Columns: [");
         for (uint32_t i = 0; i < facts->row_type->child_count; i++) {
@@ -347,6 +363,26 @@ static nl_status add_views(nl_command *command, nl_str pattern, nl_rows *rows)
         const nl_str name = nl_arena_str(command->arena, view->name);
         NL_TRY(nl_facts_find(command, &name, 1, (nl_ast_range){0}, &facts));
         NL_TRY(add_information(rows, NL_STR(""), name, true, view_information(command, view, &facts)));
+    }
+    return NULL;
+}
+
+/* The views that the session catalog keeps in a namespace. */
+static nl_status add_stored_views(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
+{
+    const nl_str prefix = nl_arena_f(command->arena, NL_STR_FMT ".", NL_STR_ARG(nl_command_dotted_name(command, &(nl_session_name){.catalog_name = scope->catalog_name,
+                                                                                                                               .identifier = {.namespace_parts = scope->identifier.namespace_parts,
+                                                                                                                                              .namespace_count = scope->identifier.namespace_count}})));
+    const nl_temp_view *view;
+    for (uint32_t i = 0; (view = nl_session_view_at(command->session, i)) != NULL; i++) {
+        const nl_str name = nl_str_slice(view->name, NL_MIN(prefix.length, view->name.length), view->name.length);
+        if (!nl_str_starts(view->name, prefix) || nl_str_find_char(name, '.', 0) != NL_NOT_FOUND || !nl_command_matches(pattern, name)) continue;
+        const nl_identifier identifier = {scope->identifier.namespace_parts, scope->identifier.namespace_count, nl_arena_str(command->arena, name)};
+        nl_facts facts;
+        uint32_t count;
+        const nl_str *full = full_parts(command, scope->catalog_name, &identifier, &count);
+        NL_TRY(nl_facts_find(command, full, count, (nl_ast_range){0}, &facts));
+        NL_TRY(add_information(rows, scope_text(command, &identifier), identifier.name, false, stored_view_information(command, &facts)));
     }
     return NULL;
 }
@@ -402,6 +438,7 @@ static nl_status show_extended(nl_command *command, const nl_ast_show *show)
         const nl_str information = table_information(command, scope.catalog_name, item, &facts);
         NL_TRY(add_information(rows, scope_text(command, item), item->name, false, information));
     }
+    NL_TRY(add_stored_views(command, &scope, show->pattern, rows));
     return add_views(command, show->pattern, rows);
 }
 

@@ -37,7 +37,10 @@ nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view)
     for (uint32_t i = 0; i < view->property_count; i++)
         properties[i] = (nl_property){nl_arena_str(arena, view->properties[i].key), nl_arena_str(arena, view->properties[i].value)};
     copy->properties = properties;
-    if (view->columns) copy->columns = nl_type_struct(arena, view->columns, view->column_count)->children;
+    if (view->columns) copy->columns = nl_type_copy(arena, nl_type_struct(arena, view->columns, view->column_count))->children;
+    nl_str *names = NL_NEW_ARRAY(arena, nl_str, view->column_count + 1);
+    for (uint32_t i = 0; view->query_columns && i < view->column_count; i++) names[i] = nl_arena_str(arena, view->query_columns[i]);
+    copy->query_columns = view->query_columns ? names : NULL;
     return copy;
 }
 
@@ -80,13 +83,59 @@ nl_status nl_view_check_columns(nl_command *command, const nl_logical *plan, con
     return NULL;
 }
 
+nl_status nl_view_set_columns(nl_command *command, const nl_logical *plan, const nl_ast_view_column *named, nl_temp_view *view)
+{
+    nl_field *columns = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, plan->column_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        const nl_column *column = &plan->columns[i];
+        if (column->is_hidden) continue;
+        names[count] = column->name;
+        columns[count] = (nl_field){.name = named ? named[count].name.text : column->name,
+                                    .type = column->type,
+                                    .is_nullable = column->is_nullable,
+                                    .comment = named && named[count].has_comment ? named[count].comment : column->comment};
+        count++;
+    }
+    view->columns = columns;
+    view->query_columns = names;
+    view->column_count = count;
+    return nl_view_check_columns(command, plan, columns, count);
+}
+
+const char *nl_schema_binding_words(nl_ast_schema_binding binding)
+{
+    switch (binding) {
+    case NL_AST_BINDING_UNSAID: return "";
+    case NL_AST_BINDING_BINDING: return "BINDING";
+    case NL_AST_BINDING_COMPENSATION: return "COMPENSATION";
+    case NL_AST_BINDING_TYPE_EVOLUTION: return "TYPE EVOLUTION";
+    case NL_AST_BINDING_EVOLUTION: return "EVOLUTION";
+    }
+    return "";
+}
+
+nl_status nl_view_set_binding(nl_command *command, nl_ast_schema_binding said, nl_temp_view *view)
+{
+    view->binding = said;
+    if (!nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaBindingMode")) {
+        if (said == NL_AST_BINDING_UNSAID) return NULL;
+        return NL_RAISE(FEATURE_NOT_ENABLED, NL_P("featureName", "VIEW ... WITH SCHEMA ..."), NL_P("configKey", "spark.sql.legacy.viewSchemaBindingMode"), NL_P("configValue", "true"));
+    }
+    const bool is_compensated = nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaCompensation");
+    if (said == NL_AST_BINDING_UNSAID) view->binding = is_compensated ? NL_AST_BINDING_COMPENSATION : NL_AST_BINDING_BINDING;
+    return NULL;
+}
+
 /* The query is analyzed once at creation: what it lacks is said now, and its column names are known. */
 static nl_status check_query(nl_command *command, const nl_ast_create_view *create, nl_temp_view *view)
 {
     const nl_logical *plan = NULL;
     command->made_view = view;
     NL_TRY(nl_analyze_query(&command->context, create->query, &plan));
-    if (create->column_count == 0) return nl_view_check_columns(command, plan, NULL, 0);
+    const bool is_permanent = nl_view_is_permanent(view);
+    if (create->column_count == 0) return is_permanent ? nl_view_set_columns(command, plan, NULL, view) : nl_view_check_columns(command, plan, NULL, 0);
     if (create->column_count != plan->column_count) {
         const bool has_too_few = create->column_count > plan->column_count;
         const nl_str name = view->name;
@@ -94,15 +143,9 @@ static nl_status check_query(nl_command *command, const nl_ast_create_view *crea
             return NL_RAISE(CREATE_VIEW_COLUMN_ARITY_MISMATCH__NOT_ENOUGH_DATA_COLUMNS, NL_P_STR("viewName", name), NL_P("viewColumns", ""), NL_P("dataColumns", ""));
         return NL_RAISE(CREATE_VIEW_COLUMN_ARITY_MISMATCH__TOO_MANY_DATA_COLUMNS, NL_P_STR("viewName", name), NL_P("viewColumns", ""), NL_P("dataColumns", ""));
     }
-    nl_field *columns = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count);
-    for (uint32_t i = 0; i < plan->column_count; i++)
-        columns[i] = (nl_field){.name = create->columns[i].name.text,
-                                .type = plan->columns[i].type,
-                                .is_nullable = plan->columns[i].is_nullable,
-                                .comment = create->columns[i].comment.length ? create->columns[i].comment : plan->columns[i].comment};
-    view->columns = columns;
-    view->column_count = plan->column_count;
-    return nl_view_check_columns(command, plan, columns, plan->column_count);
+    NL_TRY(nl_view_set_columns(command, plan, create->columns, view));
+    if (!is_permanent) view->query_columns = NULL;
+    return NULL;
 }
 
 static nl_status temporary_name(nl_command *command, const nl_ast_create_view *create, const nl_str *parts, uint32_t part_count, nl_str *name)
@@ -151,6 +194,8 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
         NL_TRY(temporary_name(command, create, parts, part_count, &view.name));
     else
         NL_TRY(persistent_name(command, parts, part_count, &view.name));
+    if (nl_view_is_permanent(&view)) NL_TRY(nl_command_at(command, nl_view_set_binding(command, create->binding, &view), create->name.range));
+    view.created_micros = command->confs.now_micros;
     NL_TRY(check_query(command, create, &view));
     view.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);

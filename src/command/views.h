@@ -14,5 +14,11 @@ NL_MUST_USE nl_status nl_command_refuse_view(nl_command *command, const nl_ast_n
 nl_status nl_view_raise_temporary(nl_command *command, const char *operation, const nl_temp_view *view); /* EXPECT_PERMANENT_VIEW_NOT_TEMP */
 /* COLUMN_ALREADY_EXISTS when two columns have one name. names: those given to the view, or NULL. */
 NL_MUST_USE nl_status nl_view_check_columns(nl_command *command, const nl_logical *plan, const nl_field *names, uint32_t name_count);
+/* The columns of a view that is kept: those of its plan, perhaps with names and comments of their own. In the arena. */
+NL_MUST_USE nl_status nl_view_set_columns(nl_command *command, const nl_logical *plan, const nl_ast_view_column *named, nl_temp_view *view);
+/* WITH SCHEMA …, or what the session says where nothing is said. FEATURE_NOT_ENABLED. */
+NL_MUST_USE nl_status nl_view_set_binding(nl_command *command, nl_ast_schema_binding said, nl_temp_view *view);
 /* ALTER VIEW … RENAME, SET and UNSET TBLPROPERTIES; ALTER TABLE … RENAME of a view. */
 NL_MUST_USE nl_status nl_alter_view_table(nl_command *command, const nl_ast_alter_table *alter);
+/* "COMPENSATION"; "" for UNSAID. */
+const char *nl_schema_binding_words(nl_ast_schema_binding binding);

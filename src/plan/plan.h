@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/logical.h"
+#include "sql/ast.h"
 
 struct nl_ast_query; /* sql/ast.h */
 struct nl_ast_expr;
@@ -24,6 +25,8 @@ typedef struct nl_resolved_relation {
     uint32_t view_namespace_count;
     const nl_field *view_columns;     /* names (and types to cast to) of a stored view; or NULL              */
     uint32_t view_column_count;
+    const nl_str *view_query_columns; /* what the view's query called them when it was made; NULL: they are taken in order */
+    nl_ast_schema_binding view_binding; /* what becomes of columns that have changed below */
     const nl_logical *plan;           /* a temp view made from a DataFrame plan                              */
     const nl_str *name;               /* the full name: qualifier of its columns                             */
     uint32_t name_count;

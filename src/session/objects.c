@@ -32,7 +32,10 @@ static nl_temp_view copy_view(nl_arena *arena, const nl_temp_view *view)
     for (uint32_t i = 0; i < view->property_count; i++)
         properties[i] = (nl_property){nl_arena_str(arena, view->properties[i].key), nl_arena_str(arena, view->properties[i].value)};
     copy.properties = properties;
-    if (view->columns) copy.columns = nl_type_struct(arena, view->columns, view->column_count)->children;
+    if (view->columns) copy.columns = nl_type_copy(arena, nl_type_struct(arena, view->columns, view->column_count))->children;
+    nl_str *names = NL_NEW_ARRAY(arena, nl_str, view->column_count);
+    for (uint32_t i = 0; view->query_columns && i < view->column_count; i++) names[i] = nl_arena_str(arena, view->query_columns[i]);
+    copy.query_columns = view->query_columns ? names : NULL;
     return copy;
 }
 

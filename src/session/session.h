@@ -92,8 +92,11 @@ typedef struct nl_temp_view {
     nl_str catalog;             /* in force when it was made */
     const nl_str *namespace_parts;
     uint32_t namespace_count;
-    const nl_field *columns;    /* names given, or NULL */
+    const nl_field *columns;    /* names given, or NULL; of a view that is kept by its full name: what it had when it was made */
     uint32_t column_count;
+    const nl_str *query_columns; /* with a binding: what its query calls them */
+    nl_ast_schema_binding binding; /* of a view that is kept by its full name; UNSAID: spark.sql.legacy.viewSchemaBindingMode is off */
+    int64_t created_micros;
     nl_str comment;
     const nl_property *properties;
     uint32_t property_count;

@@ -194,6 +194,10 @@ NL_MUST_USE nl_status nl_resolve_row(nl_scope *scope, const nl_ast_exprs *row, c
 NL_MUST_USE nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan);
 NL_MUST_USE nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result);
+/* The plan of a view's query as the columns that the view has (view_columns.c). */
+NL_MUST_USE nl_status nl_shape_view(nl_env *env, const nl_resolved_relation *found, const nl_logical *body, nl_ast_range range, const nl_logical **plan);
+/* INTERVAL '…', INTERVAL 1 DAY 2 HOURS, INTERVAL '1-2' YEAR TO MONTH (interval_literal.c). */
+NL_MUST_USE nl_status nl_interval_literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value *value);
 /* + and - with dates, timestamps and intervals (date_arithmetic.c); *result NULL: they are as those of any other types. */
 NL_MUST_USE nl_status nl_resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right, const nl_expr **result);
 bool nl_is_date_time(const nl_type *type);

@@ -41,38 +41,6 @@ const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, 
     return scan;
 }
 
-/* A stored view's columns: its names, its types (Spark casts up when the tables below have changed). */
-static nl_status shape_view(nl_env *env, const nl_resolved_relation *found, const nl_logical *body, nl_ast_range range, const nl_logical **plan)
-{
-    nl_arena *arena = env->context->arena;
-    if (!found->view_columns) {
-        *plan = body;
-        return NULL;
-    }
-    uint32_t visible = 0;
-    for (uint32_t i = 0; i < body->column_count; i++) visible += !body->columns[i].is_hidden;
-    if (visible != found->view_column_count)
-        return nl_sql_at(NL_RAISE(INCOMPATIBLE_VIEW_SCHEMA_CHANGE, NL_P_STR("viewName", nl_quote_names(arena, found->name, found->name_count)),
-                                  NL_P("colName", ""), NL_P_INT("expectedNum", found->view_column_count),
-                                  NL_P("actualCols", ""), NL_P("suggestion", "")),
-                         env->text, range, false);
-    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, visible + 1);
-    const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, visible + 1);
-    for (uint32_t i = 0; i < visible; i++) {
-        const nl_field *field = &found->view_columns[i];
-        const nl_type *type = field->type ? field->type : body->columns[i].type;
-        exprs[i] = nl_expr_cast(arena, nl_column_ref(arena, &body->columns[i]), type, NL_CAST_ANSI);
-        columns[i] = body->columns[i];
-        columns[i].id = nl_plan_new_id(env->context);
-        columns[i].name = field->name;
-        columns[i].type = type;
-        columns[i].comment = field->comment;
-        columns[i].is_nullable = exprs[i]->is_nullable;
-    }
-    *plan = nl_logical_project(arena, body, columns, exprs, visible);
-    return NULL;
-}
-
 static nl_status analyze_view(nl_env *env, const nl_resolved_relation *found, nl_ast_range range, const nl_logical **plan)
 {
     if (env->view_depth >= NL_VIEW_DEPTH_MAX)
@@ -88,7 +56,7 @@ static nl_status analyze_view(nl_env *env, const nl_resolved_relation *found, nl
     };
     const nl_logical *body = NULL;
     NL_TRY(nl_analyze_query_in(&inner, NULL, found->view, &body));
-    return shape_view(env, found, body, range, plan);
+    return nl_shape_view(env, found, body, range, plan);
 }
 
 static const nl_an_cte *find_cte(const nl_env *env, nl_str name)

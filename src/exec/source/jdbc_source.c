@@ -329,6 +329,23 @@ static bool hex_bytes(nl_arena *arena, nl_str text, nl_str *bytes)
     return nl_str_starts(text, NL_STR("\\x"));
 }
 
+static bool whole_number(const nl_type *type, nl_str text, nl_value *value)
+{
+    static const int64_t most[] = {[NL_TYPE_SMALLINT] = INT16_MAX, [NL_TYPE_INT] = INT32_MAX, [NL_TYPE_BIGINT] = INT64_MAX};
+    int64_t number;
+    if (!nl_parse_int64(text, &number) || number > most[type->id] || number < -most[type->id] - 1) return false;
+    *value = nl_value_int(type, number);
+    return true;
+}
+
+static bool truth(nl_str text, nl_value *value)
+{
+    bool is_true;
+    if (!nl_cast_bool(text, &is_true)) return false;
+    *value = nl_value_int(nl_type_boolean(), is_true);
+    return true;
+}
+
 static nl_status value_of(const jdbc_source *source, uint32_t column, nl_str text, nl_arena *arena, nl_value *value)
 {
     const nl_field *field = &source->base.row_type->children[column];
@@ -342,6 +359,10 @@ static nl_status value_of(const jdbc_source *source, uint32_t column, nl_str tex
         is_read = !source->is_postgres || hex_bytes(arena, text, &bytes);
         *value = nl_value_string(bytes);
         value->type = field->type;
+    } else if (field->type->id == NL_TYPE_BOOLEAN) {
+        is_read = truth(text, value);
+    } else if (field->type->id == NL_TYPE_SMALLINT || field->type->id == NL_TYPE_INT || field->type->id == NL_TYPE_BIGINT) {
+        is_read = whole_number(field->type, text, value);
     } else {
         is_read = nl_text_parse_value(source->has_zone[column] ? &source->utc : &source->formats, field->type, text, value);
     }

@@ -153,7 +153,7 @@ NOT_COMPARED = re.compile(r"^(Created By|Created Time|Last Access|Owner|Partitio
 def comparable(text):
     text = NOT_COMPARED.sub(r"\1", text)
     text = re.sub(r"#\d+", "#x", text)
-    return text.rstrip()
+    return re.sub(r"[ \t]+$", "", text, flags=re.M).rstrip()  # the files end with their last row's blanks cut off
 
 
 def same_cell(wanted, got):

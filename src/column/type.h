@@ -119,5 +119,7 @@ uint32_t nl_physical_size(nl_physical physical); /* bytes per value; 0 for NONE 
 nl_str nl_type_name(nl_arena *arena, const nl_type *type);
 /* "DECIMAL(10,2)", "ARRAY<STRUCT<a: INT>>": sql, as errors and CAST(…) print it; without quotes. */
 nl_str nl_type_sql(nl_arena *arena, const nl_type *type);
+/* A field's name as in nl_type_sql: in back quotes where it is no plain identifier. */
+void nl_append_field_name(nl_builder *out, nl_str name);
 /* printSchema's tree: "root\n |-- id: long (nullable = true)\n". */
 nl_str nl_type_tree(nl_arena *arena, const nl_type *struct_type);

@@ -91,7 +91,7 @@ static void append_catalog(nl_builder *out, const nl_type *type)
 }
 
 /* Back quotes around everything that is not letter or underscore followed by letters, digits, underscores. */
-static void append_identifier(nl_builder *out, nl_str name)
+void nl_append_field_name(nl_builder *out, nl_str name)
 {
     bool is_plain = name.length > 0 && !(name.data[0] >= '0' && name.data[0] <= '9');
     for (size_t i = 0; i < name.length; i++) {
@@ -133,7 +133,7 @@ static void append_sql(nl_builder *out, const nl_type *type)
         const nl_field *field = &type->children[i];
         if (i) nl_append_c(out, ", ");
         if (type->id == NL_TYPE_STRUCT) {
-            append_identifier(out, field->name);
+            nl_append_field_name(out, field->name);
             nl_append_c(out, ": ");
         }
         append_sql(out, field->type);

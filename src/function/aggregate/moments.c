@@ -65,6 +65,45 @@ static void moments_merge_state(moments *a, const moments *b)
 }
 NL_POD_MERGE(moments, moments, moments_merge_state)
 
+/* --- product: only for DataFrames --- */
+
+typedef struct product {
+    double value;
+    bool has_value;
+} product;
+NL_AGGREGATE_SIZE(product, product)
+
+static nl_status product_step(const nl_bound_function *function, nl_eval *eval, const nl_vector *args, const nl_reader *readers,
+                              uint32_t row, void *state)
+{
+    (void)function;
+    (void)eval;
+    (void)args;
+    product *s = state;
+    s->value = (s->has_value ? s->value : 1) * nl_reader_f64(&readers[0], row);
+    s->has_value = true;
+    return NULL;
+}
+NL_AGGREGATE_STEPS(product, 1, product_step)
+
+static void product_merge_state(product *a, const product *b)
+{
+    if (!b->has_value) return;
+    a->value = (a->has_value ? a->value : 1) * b->value;
+    a->has_value = true;
+}
+NL_POD_MERGE(product, product, product_merge_state)
+
+static nl_status product_result(const nl_bound_function *function, nl_eval *eval, void *state, nl_column_builder *builder)
+{
+    (void)function;
+    (void)eval;
+    const product *s = state;
+    return s->has_value ? nl_column_builder_f64(builder, s->value) : nl_column_builder_null(builder);
+}
+NL_BUILT_RESULT(product, product_result)
+NL_POD_OPS(product);
+
 typedef enum moment_kind { KIND_VAR_POP, KIND_VAR_SAMP, KIND_STD_POP, KIND_STD_SAMP, KIND_SKEWNESS, KIND_KURTOSIS } moment_kind;
 typedef struct moment_how {
     const char *name;
@@ -342,6 +381,8 @@ static const nl_function_row rows[] = {
     {.name = "regr_slope", TWO, .since = "3.4.0", .doc = "The slope of the regression line.", .examples = {{"regr_slope(y, x)" PAIRS, "0.2727272727272727"}}},
     {.name = "regr_intercept", TWO, .since = "3.4.0", .doc = "Where the regression line meets the axis.", .examples = {{"regr_intercept(y, x)" PAIRS, "1.0"}}},
     {.name = "regr_r2", TWO, .since = "3.3.0", .doc = "The coefficient of determination.", .examples = {{"regr_r2(y, x)" PAIRS, "0.2727272727272727"}}},
+    {.name = "product", NL_AGGREGATE_ROW, .is_internal = true, .signature = "(double) -> double", .aggregate = &product_ops, .since = "3.2.0",
+     .doc = "The product of the values; DataFrames have it, SQL does not."},
 };
 
 NL_DEFINE_FUNCTION_GROUP(moments, rows);

@@ -76,6 +76,7 @@ static void prepare(nl_command *command)
     nl_session *session = command->session;
     command->confs = (nl_eval_confs){
         .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
+        .is_last_win = nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.mapKeyDedupPolicy")), "LAST_WIN"),
         .is_trino = nl_session_get_bool(session, "spark.nilas.sql.trino"),
         .is_timestamp_ntz = nl_session_prefers_timestamp_ntz(session),
         .is_legacy_time_parser = nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.legacy.timeParserPolicy")), "LEGACY"),

@@ -80,7 +80,8 @@ static nl_status make_form(nl_translator *t, int what, nl_ast_expr **args, uint3
     static const struct {
         nl_ast_call_form form;
         nl_str name;
-    } forms[] = {{NL_AST_CALL_STRUCT, NL_STR_INIT("struct")}, {NL_AST_CALL_TIMESTAMPADD, NL_STR_INIT("timestampadd")}, {NL_AST_CALL_TIMESTAMPDIFF, NL_STR_INIT("timestampdiff")}};
+    } forms[] = {{NL_AST_CALL_STRUCT, NL_STR_INIT("struct")}, {NL_AST_CALL_TIMESTAMPADD, NL_STR_INIT("timestampadd")}, {NL_AST_CALL_TIMESTAMPDIFF, NL_STR_INIT("timestampdiff")},
+                 {NL_AST_CALL_DATAFRAME, NL_STR_INIT("product")}};
     nl_ast_ident *part = NL_NEW(t->arena, nl_ast_ident);
     nl_ast_argument *arguments = NL_NEW_ARRAY(t->arena, nl_ast_argument, count + 1);
     *expr = nl_new_expr(t->arena, NL_AST_EXPR_CALL);
@@ -172,6 +173,7 @@ static const struct special {
     {"struct", 0, ANY, make_form, NL_AST_CALL_STRUCT},
     {"timestampadd", 3, 3, make_form, NL_AST_CALL_TIMESTAMPADD},
     {"timestampdiff", 3, 3, make_form, NL_AST_CALL_TIMESTAMPDIFF},
+    {"product", 1, 1, make_form, NL_AST_CALL_DATAFRAME},
     {"unwrap_udt", 1, 1, make_argument, 0},
     {"distributed_id", 0, 0, make_row_id, 0},
     {"distributed_sequence_id", 0, 0, make_row_id, 0},

@@ -161,9 +161,9 @@ static nl_status cast_kernel(NL_KERNEL_PARAMETERS)
                     .source = &args[0],
                     .selection = selection,
                     .length = length};
-    bool is_variant = cast.from->id == NL_TYPE_VARIANT || cast.to->id == NL_TYPE_VARIANT;
-    if (!is_variant && nl_type_is_nested(cast.from) && nl_type_is_nested(cast.to)) return nl_cast_nested(&cast, out);
-    nl_cast_loop loop = is_variant ? NULL : find_loop(cast.from, cast.to);
+    if (cast.from->id == NL_TYPE_VARIANT || cast.to->id == NL_TYPE_VARIANT) return nl_cast_variant(&cast, out);
+    if (nl_type_is_nested(cast.from) && nl_type_is_nested(cast.to)) return nl_cast_nested(&cast, out);
+    nl_cast_loop loop = find_loop(cast.from, cast.to);
     if (loop == NULL) {
         nl_arena *arena = nl_arena_new(NULL);
         nl_status status = NL_RAISE_TEXT(NILAS_UNSUPPORTED, "CAST of " NL_STR_FMT " to " NL_STR_FMT " is not supported.",

@@ -38,3 +38,4 @@ nl_cast_loop nl_cast_number_loop(const nl_type *from, const nl_type *to); /* num
 nl_cast_loop nl_cast_time_loop(const nl_type *from, const nl_type *to);   /* dates, timestamps, intervals, numbers  */
 nl_cast_loop nl_cast_text_loop(const nl_type *from, const nl_type *to);   /* from and to strings and binary         */
 NL_MUST_USE nl_status nl_cast_nested(nl_cast *cast, nl_vector *out);      /* arrays, maps, structs                  */
+NL_MUST_USE nl_status nl_cast_variant(nl_cast *cast, nl_vector *out);     /* from and to VARIANT                  */

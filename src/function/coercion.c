@@ -2,6 +2,7 @@
  * Compliance"). All pure: types in, a type or a yes out.
  */
 #include "function/coercion.h"
+#include "function/variant_value.h"
 
 static bool is_fractional(const nl_type *type)
 {
@@ -169,9 +170,6 @@ static bool can_cast_atomic(const nl_type *from, const nl_type *to, bool is_ansi
 {
     bool from_number = nl_type_is_numeric(from);
     bool to_number = nl_type_is_numeric(to);
-    if (from->id == NL_TYPE_VARIANT) return to->id != NL_TYPE_INTERVAL && !is_ansi_interval(to) && to->id != NL_TYPE_MAP;
-    if (to->id == NL_TYPE_VARIANT)
-        return !is_ansi_interval(from) && from->id != NL_TYPE_INTERVAL && from->id != NL_TYPE_MAP && from->id != NL_TYPE_STRUCT;
     if (to->id == NL_TYPE_STRING) return true;
     if (from->id == NL_TYPE_STRING) return !nl_type_is_nested(to);
     if (from_number && to_number) return true;
@@ -192,7 +190,8 @@ bool nl_can_cast(const nl_type *from, const nl_type *to, bool is_ansi)
 {
     if (nl_type_equal(from, to) || from->id == NL_TYPE_NULL) return true;
     if (to->id == NL_TYPE_NULL) return false;
-    if (from->id == NL_TYPE_VARIANT && nl_type_is_nested(to)) return to->id != NL_TYPE_MAP;
+    if (from->id == NL_TYPE_VARIANT) return nl_variant_holds(to, true);
+    if (to->id == NL_TYPE_VARIANT) return nl_variant_holds(from, false);
     if (!nl_type_is_nested(from) || !nl_type_is_nested(to)) return can_cast_atomic(from, to, is_ansi);
     if (from->id != to->id || from->child_count != to->child_count) return false;
     for (uint32_t i = 0; i < from->child_count; i++)
@@ -243,10 +242,11 @@ bool nl_cast_can_fail(const nl_type *from, const nl_type *to, bool is_ansi)
 {
     (void)is_ansi; /* null instead of an error counts as failing too */
     if (nl_is_upcast(from, to)) return false;
-    if (to->id == NL_TYPE_STRING) return from->id == NL_TYPE_VARIANT;
+    if (from->id == NL_TYPE_VARIANT || to->id == NL_TYPE_VARIANT) return true;
+    if (to->id == NL_TYPE_STRING) return false;
     if (from->id == NL_TYPE_STRING) return to->id != NL_TYPE_BINARY;
     if (nl_type_is_numeric(from) && (to->id == NL_TYPE_DOUBLE || to->id == NL_TYPE_FLOAT)) return false;
-    if (to->id == NL_TYPE_BOOLEAN && from->id != NL_TYPE_VARIANT) return false;
+    if (to->id == NL_TYPE_BOOLEAN) return false;
     if (from->id == NL_TYPE_BOOLEAN && to->id != NL_TYPE_DECIMAL) return false;
     if (is_datetime(from) && is_datetime(to)) return from->id == NL_TYPE_DATE;
     return true;

@@ -32,6 +32,7 @@ typedef struct nl_eval_confs {
     bool is_trino;                /* spark.nilas.sql.trino: types and operators follow Trino    */
     bool is_timestamp_ntz;        /* spark.sql.timestampType is TIMESTAMP_NTZ                   */
     bool is_legacy_time_parser;   /* spark.sql.legacy.timeParserPolicy is LEGACY: patterns are SimpleDateFormat's */
+    bool is_last_win;             /* spark.sql.mapKeyDedupPolicy: the later of two equal keys counts, not an error */
     const nl_timezone *zone;      /* spark.sql.session.timeZone                                 */
     int64_t now_micros;           /* current_timestamp(): one instant for the whole statement   */
     nl_str current_catalog;

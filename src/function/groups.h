@@ -38,7 +38,12 @@
     G(to_number)              \
     G(time_window)            \
     G(json)                   \
+    G(variant)                \
+    G(variant_generators)     \
+    G(variant_schema)         \
     G(csv)                    \
+    G(xml)                    \
+    G(xpath)                  \
     G(url)                    \
     G(json_tuple)             \
     G(generators)             \
@@ -54,6 +59,7 @@
     G(histogram)              \
     G(count_min)              \
     G(bitmap)                 \
+    G(hll)                    \
     G(ranking)                \
     G(trino_text)             \
     G(trino_time)             \

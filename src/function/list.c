@@ -125,6 +125,7 @@ nl_status nl_map_raise_duplicate(const nl_list_call *call, const nl_vector *keys
 nl_status nl_map_check_keys(nl_list_call *call, const nl_vector *keys, uint32_t start, uint32_t count)
 {
     nl_element_set *set = NULL;
+    if (call->eval->confs->is_last_win) return NULL; /* nl_map_last_wins sees to it */
     if (count <= 8) { /* few: comparing all is quicker than hashing */
         for (uint32_t i = start; i < start + count; i++)
             for (uint32_t j = start; j < i; j++)
@@ -147,6 +148,55 @@ nl_list_view nl_list_of(const nl_vector *vector, uint32_t row)
     return ((const nl_list_view *)reader.values)[nl_reader_index(&reader, row)];
 }
 
+/* kept[i], latest[i]: where the i-th entry of the smaller maps has its key and its value. */
+static nl_status keep_last(nl_element_set *set, const nl_vector *keys, nl_list_view *list, uint32_t *kept, uint32_t *latest, uint32_t *count)
+{
+    const uint32_t first = *count;
+    NL_TRY(nl_element_set_begin(set, list->length));
+    for (uint32_t e = list->offset; e < list->offset + list->length; e++) {
+        bool is_new = false;
+        uint32_t i = *count;
+        NL_TRY(nl_element_set_add(set, keys, e, &is_new));
+        if (is_new)
+            kept[(*count)++] = e;
+        else /* rare, and maps are small */
+            for (i = first; !nl_vector_row_equal(keys, kept[i], keys, e);) i++;
+        latest[i] = e;
+    }
+    *list = (nl_list_view){.offset = first, .length = *count - first};
+    return NULL;
+}
+
+nl_status nl_map_last_wins(nl_eval *eval, nl_selection selection, nl_vector *maps)
+{
+    if (maps->type->id != NL_TYPE_MAP || !eval->confs->is_last_win) return NULL;
+    NL_ASSERT(maps->encoding == NL_FLAT);
+    const uint32_t entries = maps->children[0].length;
+    nl_list_view *lists = nl_vector_values(maps);
+    nl_vector children[2] = {{0}, {0}};
+    nl_element_set *set = NULL;
+    nl_buffer *places = NULL;
+    nl_status status = NULL;
+    uint32_t count = 0;
+    NL_GO(nl_element_set_new(eval->memory, &set));
+    NL_GO(nl_buffer_new(eval->memory, nl_size_mul(NL_MAX(entries, 1u), 2 * sizeof(uint32_t)), false, &places));
+    uint32_t *const kept = (uint32_t *)(void *)places->data;
+    uint32_t *const latest = kept + NL_MAX(entries, 1u);
+    for (uint32_t i = 0; i < selection.count; i++) {
+        const uint32_t row = nl_selection_row(selection, i);
+        if (!nl_vector_is_null(maps, row)) NL_GO(keep_last(set, &maps->children[0], &lists[row], kept, latest, &count));
+    }
+    if (count == entries) goto done; /* then the lists are where they were */
+    NL_GO(nl_vector_take(&maps->children[0], kept, count, eval->memory, &children[0]));
+    NL_GO(nl_vector_take(&maps->children[1], latest, count, eval->memory, &children[1]));
+    for (uint32_t c = 0; c < 2; c++) nl_vector_set_child(maps, c, &children[c]);
+done:
+    nl_element_set_free(set);
+    nl_buffer_release(places);
+    for (uint32_t c = 0; c < 2; c++) nl_vector_fini(&children[c]);
+    return status;
+}
+
 nl_status nl_list_kernel(NL_KERNEL_PARAMETERS, nl_list_row make_row)
 {
     nl_list_call call = {.function = function, .eval = eval, .args = args};
@@ -161,7 +211,8 @@ nl_status nl_list_kernel(NL_KERNEL_PARAMETERS, nl_list_row make_row)
             NL_GO(nl_column_builder_null(call.builder));
         }
     }
-    status = nl_column_builder_finish(call.builder, out);
+    NL_GO(nl_column_builder_finish(call.builder, out));
+    status = nl_map_last_wins(eval, selection, out);
 done:
     nl_element_set_free(call.set);
     nl_column_builder_free(call.builder);

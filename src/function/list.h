@@ -51,4 +51,7 @@ NL_MUST_USE nl_status nl_list_reserve(nl_list_call *call, uint64_t count);
 NL_MUST_USE nl_status nl_list_call_set(nl_list_call *call, uint32_t value_count_max, nl_element_set **set);
 /* Raises DUPLICATED_MAP_KEY for keys[start … start+count) that are not distinct. */
 NL_MUST_USE nl_status nl_map_check_keys(nl_list_call *call, const nl_vector *keys, uint32_t start, uint32_t count);
+/* With the policy LAST_WIN: the maps of *maps (FLAT, just made) lose the entries whose keys come twice; a key keeps its first
+ * place and gets its last value. Does nothing for other types and with the policy EXCEPTION. */
+NL_MUST_USE nl_status nl_map_last_wins(nl_eval *eval, nl_selection selection, nl_vector *maps);
 NL_MUST_USE nl_status nl_map_raise_duplicate(const nl_list_call *call, const nl_vector *keys, uint32_t row);

@@ -183,8 +183,7 @@ bool nl_conf_parse_bytes(nl_str text, int64_t *bytes)
 /* Keys that change what a statement means, and of which only the default is built: another value must not be dropped. */
 static const char *const only_default[] = {
     "spark.sql.crossJoin.enabled", "spark.sql.groupByAliases", "spark.sql.groupByOrdinal", "spark.sql.iceberg.check-nullability",
-    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy",
+    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy",
 };
 
 /* Keys of which more than the default is built: the values that are. */
@@ -231,6 +230,8 @@ static nl_status check_value(const nl_conf_row *row, nl_str value)
         }
     }
     NL_TRY(check_choice(row, value));
+    if (strcmp(row->key, "spark.sql.mapKeyDedupPolicy") == 0 && !nl_str_is_nocase(value, "EXCEPTION") && !nl_str_is_nocase(value, "LAST_WIN"))
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The value of %s should be one of EXCEPTION, LAST_WIN, but was " NL_STR_FMT, row->key, NL_STR_ARG(value));
     return check_built(row, value);
 }
 

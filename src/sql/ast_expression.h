@@ -223,6 +223,7 @@ typedef enum nl_ast_call_form {
     NL_AST_CALL_TRIM_BOTH,      /* TRIM([BOTH] [x] FROM y): args y, x (x absent: one argument); name "trim"              */
     NL_AST_CALL_TRIM_LEADING,   /* name "ltrim" */
     NL_AST_CALL_TRIM_TRAILING,  /* name "rtrim" */
+    NL_AST_CALL_DATAFRAME,      /* a function that only DataFrames can call: product                                     */
     NL_AST_CALL_OVERLAY,        /* OVERLAY(a PLACING b FROM c [FOR d]): args a, b, c, d                                  */
 } nl_ast_call_form;
 

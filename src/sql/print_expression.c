@@ -421,6 +421,7 @@ static void print_call(nl_builder *out, const nl_ast_call *call)
     static const char *const substring[] = {"SUBSTRING(", " FROM ", " FOR "};
     static const char *const overlay[] = {"OVERLAY(", " PLACING ", " FROM ", " FOR "};
     switch (call->form) {
+    case NL_AST_CALL_DATAFRAME:
     case NL_AST_CALL_PLAIN: print_plain_call(out, call); break;
     case NL_AST_CALL_EXTRACT: print_extract(out, call); break;
     case NL_AST_CALL_TIMESTAMPADD:

@@ -1,71 +1,7 @@
 /* generator/explode.c - explode, posexplode, inline, stack and their _outer forms (the outer side is the caller's). */
+#include "function/generator/generated.h"
 #include "function/groups.h"
 #include "function/list.h"
-
-typedef struct generated {
-    nl_eval *eval;
-    nl_buffer *parents;
-    uint32_t capacity;
-    uint32_t count;
-} generated;
-
-static nl_status reserve_rows(generated *g, uint32_t more)
-{
-    if (g->count + (uint64_t)more <= g->capacity) return NULL;
-    uint64_t capacity = NL_MAX(g->count + (uint64_t)more, g->capacity * 2ull);
-    capacity = NL_MAX(capacity, 64ull);
-    if (capacity > UINT32_MAX) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)capacity), NL_P_INT("receivedBytes", 0));
-    nl_buffer *grown = NULL;
-    NL_TRY(nl_buffer_new(g->eval->memory, capacity * sizeof(uint32_t), false, &grown));
-    if (g->count > 0) memcpy(grown->data, g->parents->data, g->count * sizeof(uint32_t));
-    nl_buffer_release(g->parents);
-    g->parents = grown;
-    g->capacity = (uint32_t)capacity;
-    return NULL;
-}
-
-static void add_parent(generated *g, uint32_t row)
-{
-    ((uint32_t *)(void *)g->parents->data)[g->count++] = row;
-}
-
-/* Adds `count` output rows of input row `row`; one row of nulls when there are none and the join is outer. */
-static nl_status add_parents(generated *g, uint32_t row, uint32_t count, bool is_outer, bool *is_null_row)
-{
-    *is_null_row = count == 0 && is_outer;
-    uint32_t rows = *is_null_row ? 1 : count;
-    NL_TRY(reserve_rows(g, rows));
-    for (uint32_t i = 0; i < rows; i++) add_parent(g, row);
-    return NULL;
-}
-
-static void free_builders(nl_column_builder **builders, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) nl_column_builder_free(builders[i]);
-}
-
-static nl_status open_builders(const nl_type *type, nl_memory *memory, nl_column_builder **builders)
-{
-    for (uint32_t i = 0; i < type->child_count; i++) NL_TRY(nl_column_builder_new(type->children[i].type, memory, &builders[i]));
-    return NULL;
-}
-
-static nl_status finish(generated *g, nl_column_builder **builders, uint32_t column_count, nl_buffer **parent_rows, uint32_t *row_count,
-                        nl_vector *columns)
-{
-    NL_TRY(reserve_rows(g, 0));
-    if (g->parents == NULL) NL_TRY(reserve_rows(g, 1));
-    for (uint32_t i = 0; i < column_count; i++) {
-        nl_status status = nl_column_builder_finish(builders[i], &columns[i]);
-        if (status == NULL) continue;
-        while (i-- > 0) nl_vector_fini(&columns[i]);
-        return status;
-    }
-    *parent_rows = g->parents;
-    *row_count = g->count;
-    g->parents = NULL;
-    return NULL;
-}
 
 #define COLUMNS_MAX 64u
 
@@ -93,20 +29,20 @@ static nl_status explode_generate(const nl_bound_function *function, nl_eval *ev
                                   bool is_outer, nl_buffer **parent_rows, uint32_t *row_count, nl_vector *columns)
 {
     nl_column_builder *builders[3] = {NULL};
-    generated g = {.eval = eval};
+    nl_generated g = {.eval = eval};
     nl_status status = NULL;
     uint32_t column_count = function->result_type->child_count;
-    NL_GO(open_builders(function->result_type, eval->memory, builders));
+    NL_GO(nl_generated_open_columns(function->result_type, eval->memory, builders));
     NL_EACH_SELECTED(row)
     {
         bool is_null_row = false;
         uint32_t count = nl_vector_is_null(&args[0], row) ? 0 : nl_list_of(&args[0], row).length;
-        NL_GO(add_parents(&g, row, count, is_outer, &is_null_row));
+        NL_GO(nl_generated_add(&g, row, count, is_outer, &is_null_row));
         NL_GO(explode_row(function, &args[0], row, is_null_row, builders));
     }
-    status = finish(&g, builders, column_count, parent_rows, row_count, columns);
+    status = nl_generated_finish(&g, builders, column_count, parent_rows, row_count, columns);
 done:
-    free_builders(builders, 3);
+    nl_generated_free_columns(builders, 3);
     nl_buffer_release(g.parents);
     return status;
 }
@@ -134,25 +70,25 @@ static nl_status inline_generate(const nl_bound_function *function, nl_eval *eva
                                  bool is_outer, nl_buffer **parent_rows, uint32_t *row_count, nl_vector *columns)
 {
     nl_column_builder *builders[COLUMNS_MAX] = {NULL};
-    generated g = {.eval = eval};
+    nl_generated g = {.eval = eval};
     nl_status status = NULL;
     nl_vector structs = {0};
     uint32_t column_count = function->result_type->child_count;
-    NL_GO(open_builders(function->result_type, eval->memory, builders));
+    NL_GO(nl_generated_open_columns(function->result_type, eval->memory, builders));
     NL_GO(nl_vector_flatten(nl_list_child(&args[0], 0), false, eval->memory, &structs));
     NL_EACH_SELECTED(row)
     {
         bool is_null_row = false;
         nl_list_view list = nl_vector_is_null(&args[0], row) ? (nl_list_view){0, 0} : nl_list_of(&args[0], row);
-        NL_GO(add_parents(&g, row, list.length, is_outer, &is_null_row));
+        NL_GO(nl_generated_add(&g, row, list.length, is_outer, &is_null_row));
         for (uint32_t c = 0; is_null_row && c < column_count; c++) NL_GO(nl_column_builder_null(builders[c]));
         for (uint32_t e = list.offset; e < list.offset + list.length; e++)
             for (uint32_t c = 0; c < column_count; c++)
                 NL_GO(nl_vector_is_null(&structs, e) ? nl_column_builder_null(builders[c]) : nl_column_builder_row(builders[c], &structs.children[c], e));
     }
-    status = finish(&g, builders, column_count, parent_rows, row_count, columns);
+    status = nl_generated_finish(&g, builders, column_count, parent_rows, row_count, columns);
 done:
-    free_builders(builders, COLUMNS_MAX);
+    nl_generated_free_columns(builders, COLUMNS_MAX);
     nl_vector_fini(&structs);
     nl_buffer_release(g.parents);
     return status;
@@ -187,23 +123,23 @@ static nl_status stack_generate(const nl_bound_function *function, nl_eval *eval
     (void)is_outer;
     const uint32_t *rows_per_input = function->state;
     nl_column_builder *builders[COLUMNS_MAX] = {NULL};
-    generated g = {.eval = eval};
+    nl_generated g = {.eval = eval};
     nl_status status = NULL;
     uint32_t column_count = function->result_type->child_count;
-    NL_GO(open_builders(function->result_type, eval->memory, builders));
+    NL_GO(nl_generated_open_columns(function->result_type, eval->memory, builders));
     NL_EACH_SELECTED(row)
     {
         bool is_null_row = false;
-        NL_GO(add_parents(&g, row, *rows_per_input, false, &is_null_row));
+        NL_GO(nl_generated_add(&g, row, *rows_per_input, false, &is_null_row));
         for (uint32_t r = 0; r < *rows_per_input; r++)
             for (uint32_t c = 0; c < column_count; c++) {
                 uint32_t i = 1 + r * column_count + c;
                 NL_GO(i < function->argument_count ? nl_column_builder_row(builders[c], &args[i], row) : nl_column_builder_null(builders[c]));
             }
     }
-    status = finish(&g, builders, column_count, parent_rows, row_count, columns);
+    status = nl_generated_finish(&g, builders, column_count, parent_rows, row_count, columns);
 done:
-    free_builders(builders, COLUMNS_MAX);
+    nl_generated_free_columns(builders, COLUMNS_MAX);
     nl_buffer_release(g.parents);
     return status;
 }

@@ -40,11 +40,12 @@ static nl_status bind_array(nl_bind *bind, nl_bound_function *bound)
 static nl_status map_row(nl_list_call *call)
 {
     uint32_t count = call->function->argument_count / 2;
+    const bool is_last_win = call->eval->confs->is_last_win;
     for (uint32_t i = 0; i < count; i++) {
         const nl_vector *key = &call->args[2 * i];
         if (nl_vector_is_null(key, call->row)) return NL_RAISE(NULL_MAP_KEY);
         for (uint32_t j = 0; j < i; j++)
-            if (nl_vector_row_equal(key, call->row, &call->args[2 * j], call->row)) return nl_map_raise_duplicate(call, key, call->row);
+            if (!is_last_win && nl_vector_row_equal(key, call->row, &call->args[2 * j], call->row)) return nl_map_raise_duplicate(call, key, call->row);
         NL_TRY(nl_column_builder_row(nl_column_builder_child(call->builder, 0), key, call->row));
         NL_TRY(nl_column_builder_row(nl_column_builder_child(call->builder, 1), &call->args[2 * i + 1], call->row));
     }
@@ -311,7 +312,7 @@ static nl_status map_concat_row(nl_list_call *call)
             bool is_new = false;
             const nl_vector *keys = nl_list_child(&call->args[i], 0);
             NL_TRY(nl_element_set_add(set, keys, e, &is_new));
-            if (!is_new) return nl_map_raise_duplicate(call, keys, e);
+            if (!is_new && !call->eval->confs->is_last_win) return nl_map_raise_duplicate(call, keys, e);
             NL_TRY(nl_column_builder_row(nl_column_builder_child(call->builder, 0), keys, e));
             NL_TRY(nl_column_builder_row(nl_column_builder_child(call->builder, 1), nl_list_child(&call->args[i], 1), e));
         }

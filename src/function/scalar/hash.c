@@ -133,11 +133,11 @@ static nl_status hash_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
-static bool holds_map(const nl_type *type)
+static bool holds(const nl_type *type, nl_type_id id)
 {
-    if (type->id == NL_TYPE_MAP) return true;
+    if (type->id == id) return true;
     for (uint32_t i = 0; i < type->child_count; i++)
-        if (holds_map(type->children[i].type)) return true;
+        if (holds(type->children[i].type, id)) return true;
     return false;
 }
 
@@ -145,7 +145,11 @@ static nl_status bind_hash(nl_bind *bind, nl_bound_function *bound)
 {
     (void)bound;
     for (uint32_t i = 0; i < bind->argument_count; i++)
-        if (holds_map(bind->argument_types[i]))
+        if (holds(bind->argument_types[i], NL_TYPE_VARIANT))
+            return NL_RAISE(DATATYPE_MISMATCH__HASH_VARIANT_TYPE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
+                            NL_P_STR("functionName", nl_quoted_name(bind)));
+    for (uint32_t i = 0; i < bind->argument_count; i++)
+        if (holds(bind->argument_types[i], NL_TYPE_MAP))
             return NL_RAISE(DATATYPE_MISMATCH__HASH_MAP_TYPE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
                             NL_P_STR("functionName", nl_quoted_name(bind)));
     return NULL;

@@ -123,6 +123,7 @@ static nl_status transform_kernel(NL_KERNEL_PARAMETERS)
     }
     status = list_result(function->result_type, length, selection, (const uint32_t *)(const void *)lengths->data, eval->memory, children, out);
     children[0] = children[1] = (nl_vector){0};
+    if (status == NULL && is_keys) status = nl_map_last_wins(eval, selection, out);
 done:
     end_parameters(&args[0], parameters);
     nl_vector_fini(&made);

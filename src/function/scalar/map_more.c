@@ -109,7 +109,8 @@ static nl_status str_to_map_kernel(NL_KERNEL_PARAMETERS)
         NL_GO(append_map(builder, delimiters, nl_reader_str(&readers[0], row)));
     }
     NL_GO(nl_column_builder_finish(builder, out));
-    status = check_maps(function, eval, selection, out);
+    NL_GO(check_maps(function, eval, selection, out));
+    status = nl_map_last_wins(eval, selection, out);
 done:
     nl_column_builder_free(builder);
     end_delimiter(&delimiters[0]);

@@ -259,6 +259,7 @@ NL_MUST_USE nl_status nl_resolve_condition(nl_scope *scope, const nl_ast_expr *a
 /* A foldable expression's value; *value NULL when it is not foldable. */
 NL_MUST_USE nl_status nl_fold(nl_scope *scope, const nl_expr *expr, const nl_value **value);
 NL_MUST_USE nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_value **value);
+bool nl_is_table_generator(nl_str name); /* variant_explode: only in FROM */
 NL_MUST_USE nl_status nl_make_generator(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count,
                                         nl_select_generator *generator);
 const nl_logical *nl_generator_plan(nl_arena *arena, const nl_select_generator *generator, const nl_logical *child);

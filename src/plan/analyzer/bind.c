@@ -22,13 +22,8 @@ static nl_str call_text(const nl_bind *bind)
 /* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
 static bool is_missing(nl_str name)
 {
-    static const char *const names[] = {
-        "collate",        "collation",      "collations",       "from_avro",       "from_protobuf",         "from_xml",
-        "java_method",    "reflect",        "try_reflect",      "schema_of_avro",  "schema_of_xml",         "to_avro",
-        "to_protobuf",    "to_xml",         "xpath",            "xpath_boolean",   "xpath_double",          "xpath_float",
-        "xpath_int",      "xpath_long",     "xpath_number",     "xpath_short",     "xpath_string",          "parse_json",
-        "try_parse_json", "is_variant_null", "variant_get",     "try_variant_get", "schema_of_variant",     "schema_of_variant_agg",
-        "to_variant_object", "variant_explode", "variant_explode_outer", "hll_sketch_agg", "hll_sketch_estimate", "hll_union", "hll_union_agg"};
+    static const char *const names[] = {"collate",     "collation",   "collations",     "from_avro", "from_protobuf", "java_method",
+                                        "reflect",     "try_reflect", "schema_of_avro", "to_avro",   "to_protobuf"};
     for (size_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return true;
     return false;

@@ -191,6 +191,7 @@ static void apply_form(call *c)
     case NL_AST_CALL_FIRST:
     case NL_AST_CALL_SUBSTRING:
     case NL_AST_CALL_OVERLAY:
+    case NL_AST_CALL_DATAFRAME:
         return;
     }
 }
@@ -388,6 +389,7 @@ static nl_status resolve_grouping(call *c, const nl_expr **result)
 static nl_status raise_generator(call *c)
 {
     nl_arena *arena = nl_scope_arena(c->scope);
+    if (nl_is_table_generator(c->name)) return nl_raise_unknown_function(c->scope, c->name);
     NL_TRY(plain_arguments(c));
     const nl_value one = nl_value_int(nl_type_int(), 1);
     const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_literal(arena, &one), nl_pretty_call(c->scope, c->name, c->args, c->arg_count));

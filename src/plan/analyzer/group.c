@@ -41,7 +41,7 @@ static bool find_aggregate(void *context, const nl_expr *expr)
     return false;
 }
 
-static nl_status resolve_key(grouper *g, const nl_ast_expr *ast, const nl_expr **key)
+static nl_status find_key(grouper *g, const nl_ast_expr *ast, const nl_expr **key)
 {
     nl_scope *scope = g->scope;
     if (ast->kind == NL_AST_EXPR_LITERAL && ast->literal.kind == NL_AST_LITERAL_INT)
@@ -53,6 +53,23 @@ static nl_status resolve_key(grouper *g, const nl_ast_expr *ast, const nl_expr *
     if (!aggregate) return NULL;
     return nl_sql_at(NL_RAISE(GROUP_BY_AGGREGATE, NL_P_STR("sqlExpr", nl_attribute_text(nl_scope_arena(scope), aggregate, scope))),
                      scope->env->text, ast->range, false);
+}
+
+static bool holds_variant(const nl_type *type)
+{
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (holds_variant(type->children[i].type)) return true;
+    return type->id == NL_TYPE_VARIANT;
+}
+
+static nl_status resolve_key(grouper *g, const nl_ast_expr *ast, const nl_expr **key)
+{
+    nl_arena *arena = nl_scope_arena(g->scope);
+    NL_TRY(find_key(g, ast, key));
+    if (!holds_variant((*key)->type)) return NULL;
+    return nl_sql_at(NL_RAISE(GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE, NL_P_STR("sqlExpr", nl_quote_expr(arena, *key)),
+                              NL_P_STR("dataType", nl_quote_type(arena, (*key)->type))),
+                     g->scope->env->text, ast->range, false);
 }
 
 /* The place of the key, added when it is new. */

@@ -216,13 +216,18 @@ nl_str nl_item_name(nl_scope *scope, const nl_ast_expr *ast, const nl_expr *expr
 
 /* ---- generators ---- */
 
+bool nl_is_table_generator(nl_str name)
+{
+    return nl_str_is_nocase(name, "variant_explode") || nl_str_is_nocase(name, "variant_explode_outer");
+}
+
 static const nl_ast_expr *generator_call(nl_scope *scope, const nl_ast_expr *ast)
 {
     if (ast->kind != NL_AST_EXPR_CALL || ast->call.over || ast->call.name.count != 1) return NULL;
     const nl_function_row *const *rows = NULL;
     (void)scope;
     if (!nl_function_find(ast->call.name.parts[0].text, &rows)) return NULL;
-    return rows[0]->kind == NL_FUNCTION_GENERATOR ? ast : NULL;
+    return rows[0]->kind == NL_FUNCTION_GENERATOR && !nl_is_table_generator(ast->call.name.parts[0].text) ? ast : NULL;
 }
 
 nl_status nl_make_generator(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_select_generator *generator)

@@ -20,6 +20,8 @@ static const signature signatures[] = {
     {"posexplode_outer", {{"collection", NULL}}},
     {"inline", {{"input", NULL}}},
     {"inline_outer", {{"input", NULL}}},
+    {"variant_explode", {{"input", NULL}}},
+    {"variant_explode_outer", {{"input", NULL}}},
     {"count_min_sketch", {{"column", NULL}, {"epsilon", NULL}, {"confidence", NULL}, {"seed", NULL}}},
 };
 

@@ -109,7 +109,7 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
     if (found.python) return nl_analyze_python_table(scope, &relation->function.args, found.python, plan);
     if (found.function) return nl_analyze_sql_table_function(scope, relation, &found, parts, count, plan);
-    static const char *const missing[] = {"collations", "variant_explode", "variant_explode_outer"};
+    static const char *const missing[] = {"collations"};
     for (size_t i = 0; i < NL_COUNT(missing); i++)
         if (count == 1 && nl_str_is_nocase(name, missing[i])) return nl_raise_unknown_function(scope, name);
     return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
@@ -152,6 +152,7 @@ static nl_status lateral_view(nl_scope *scope, const nl_ast_relation *relation, 
     NL_TRY(nl_name_parts(scope, &relation->lateral_view.function, &parts, &count));
     NL_TRY(nl_resolve_exprs(scope, &relation->lateral_view.args, &args));
     nl_select_generator generator = {0};
+    if (nl_is_table_generator(parts[count - 1])) return nl_raise_unknown_function(scope, parts[count - 1]);
     NL_TRY(nl_make_generator(scope, parts[count - 1], args, relation->lateral_view.args.count, &generator));
     generator.is_outer = generator.is_outer || relation->lateral_view.is_outer;
     NL_TRY(view_names(scope, relation, &generator));

@@ -306,6 +306,7 @@ nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker_index, nl_ve
 {
     nl_agg_worker *worker = &aggregate->workers[worker_index];
     worker->has_rows = true;
+    worker->arrived_rows += selection.count;
     if (!worker->global) {
         size_t held = 0;
         NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));

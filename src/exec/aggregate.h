@@ -34,6 +34,7 @@ typedef struct nl_agg_distinct {
 
 typedef struct nl_agg_worker {
     bool has_rows;
+    uint64_t arrived_rows;   /* of the input */
     nl_group_table table;
     nl_eval eval;
     nl_spill *spills[NL_GROUP_PARTS];

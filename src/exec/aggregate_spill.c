@@ -5,6 +5,7 @@
 
 #include "function/spark_hash.h"
 
+#define ARRIVAL_ROWS 16u /* of input: each is a partition of its own in Spark, as long as it has that many cores */
 #define SMALL_ROWS  16384u /* groups of all workers: output as one piece, in Spark's order */
 #define SHUFFLE_PARTITIONS 200 /* Spark's default */
 #define LEVEL_MAX   12u    /* partitioning again and again by 4 bits of the hash ends here */
@@ -449,6 +450,19 @@ static nl_status find_partitions(const aggregate_source *source, output_worker *
     return status;
 }
 
+/* A handful of rows, which one worker saw: Spark reads them from as many partitions, in order, so groups come as they
+ * first appeared. */
+static bool is_in_arrival_order(const nl_aggregate *aggregate)
+{
+    uint64_t row_count = 0;
+    uint32_t worker_count = 0;
+    for (uint32_t w = 0; w < aggregate->exec->worker_count; w++) {
+        row_count += aggregate->workers[w].arrived_rows;
+        worker_count += aggregate->workers[w].arrived_rows > 0;
+    }
+    return worker_count == 1 && row_count <= ARRIVAL_ROWS;
+}
+
 /* Small results come in the order in which Spark gives them: by shuffle partition. Queries without ORDER BY promise no
  * order, but people compare what they see, and what documents print. */
 static nl_status order_rows(const aggregate_source *source, output_worker *own)
@@ -464,6 +478,10 @@ static nl_status order_rows(const aggregate_source *source, output_worker *own)
     for (uint32_t count; !status && (count = take_stored(own, step)) > 0; own->ordered_count += count) {
         for (uint32_t i = 0; i < count; i++) places[own->ordered_count + i].row = own->rows[i];
         status = find_partitions(source, own, places + own->ordered_count, count);
+    }
+    for (uint32_t i = 0; !status && is_in_arrival_order(source->aggregate) && i < own->ordered_count; i++) {
+        places[i].partition = 0;
+        places[i].hash = ((const nl_group_header *)(const void *)places[i].row)->arrival;
     }
     if (!status) qsort(places, own->ordered_count, sizeof(*places), compare_places);
     for (uint32_t i = 0; !status && i < own->ordered_count; i++) own->ordered[i] = places[i].row;

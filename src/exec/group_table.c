@@ -153,6 +153,7 @@ static nl_status make_row(nl_group_table *table, uint64_t hash, uint8_t **row)
     nl_row_store *store = &table->parts[hash >> (64 - NL_GROUP_PARTS_BITS)];
     NL_TRY(nl_row_store_add(store, 1, row));
     ((nl_group_header *)(void *)*row)->hash = hash;
+    ((nl_group_header *)(void *)*row)->arrival = (uint32_t)table->row_count;
     table->row_count++;
     return NULL;
 }

@@ -13,7 +13,8 @@
 /* Before every row's columns. */
 typedef struct nl_group_header {
     uint64_t hash;
-    uint64_t is_dead; /* merged into another row: not to be output */
+    uint32_t is_dead; /* merged into another row: not to be output */
+    uint32_t arrival; /* how many rows its table had before it; counts only while they are few */
 } nl_group_header;
 
 typedef struct nl_group_table {

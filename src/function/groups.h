@@ -44,6 +44,7 @@
     G(csv)                    \
     G(xml)                    \
     G(xpath)                  \
+    G(reflect)                \
     G(url)                    \
     G(json_tuple)             \
     G(generators)             \

@@ -67,7 +67,8 @@ NL_BINARY_KERNEL(hypot_kernel, double, double, double, hypot)
     }                                                                                     \
     NL_VALUE_KERNEL(name##_kernel, name##_row)
 LOGARITHM(ln, nl_java_log, 0.0)
-LOGARITHM(log2, log2, 0.0)
+#define LOG2(x) (nl_java_log(x) / nl_java_log(2))
+LOGARITHM(log2, LOG2, 0.0)
 LOGARITHM(log10, nl_java_log10, 0.0)
 LOGARITHM(log1p, log1p, -1.0)
 

@@ -22,8 +22,7 @@ static nl_str call_text(const nl_bind *bind)
 /* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
 static bool is_missing(nl_str name)
 {
-    static const char *const names[] = {"collate",     "collation",   "collations",     "from_avro", "from_protobuf", "java_method",
-                                        "reflect",     "try_reflect", "schema_of_avro", "to_avro",   "to_protobuf"};
+    static const char *const names[] = {"collate", "collation", "collations", "from_avro", "from_protobuf", "schema_of_avro", "to_avro", "to_protobuf"};
     for (size_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return true;
     return false;

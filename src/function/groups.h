@@ -45,6 +45,7 @@
     G(xml)                    \
     G(xpath)                  \
     G(reflect)                \
+    G(collated)               \
     G(url)                    \
     G(json_tuple)             \
     G(generators)             \

@@ -2,6 +2,7 @@
 #include "sql/parse.h"
 
 #include "base/number.h"
+#include "function/collation.h"
 
 typedef enum length_rule { LENGTH_NONE, LENGTH_ONE, LENGTH_DECIMAL } length_rule;
 
@@ -113,13 +114,9 @@ static nl_status collated_type(nl_arena *arena, const nl_ast_type *node, const n
         *type = nl_type_string();
         return NULL;
     }
-    nl_str name = node->collation.parts[node->collation.count - 1].text;
-    char *upper = nl_arena_alloc(arena, name.length + 1);
-    for (size_t i = 0; i < name.length; i++) {
-        char c = name.data[i];
-        upper[i] = c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
-    }
-    *type = nl_type_collated(arena, (nl_str){upper, name.length});
+    nl_collation collation;
+    NL_TRY(nl_collation_find(arena, node->collation.parts[node->collation.count - 1].text, &collation));
+    *type = nl_type_collated(arena, collation.name);
     return NULL;
 }
 

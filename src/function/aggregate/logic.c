@@ -121,7 +121,9 @@ static nl_status by_step(const nl_bound_function *function, nl_eval *eval, const
         int order = 0;
         NL_TRY(nl_box_compare(&s->key, &args[1], row, eval->memory, &order));
         /* Among equals Spark keeps the later for max_by (>=) and the later for min_by (<=). */
+        const bool keeps_first = function->row->name[4] == 'f'; /* of equal ones; min_by and max_by take the last */
         if (function->row->name[1] == 'a' ? order > 0 : order < 0) return NULL;
+        if (keeps_first && order == 0) return NULL;
     }
     NL_TRY(nl_box_set(&s->key, eval->memory, &args[1], row));
     return nl_box_set(&s->value, eval->memory, &args[0], row);
@@ -184,6 +186,10 @@ static const nl_function_row rows[] = {
     {.name = "bit_xor", INTEGERS, .since = "3.0.0", .doc = "Bitwise exclusive OR of all values.", .examples = {{"bit_xor(col) FROM VALUES (3), (5) AS tab(col)", "6"}}},
     {.name = "max_by", NL_AGGREGATE_ROW, .signature = "(T, any) -> T", .bind = bind_by, .aggregate = &by_ops, .since = "3.0.0",
      .doc = "The first argument in the row where the second is greatest.", .examples = {{"max_by(x, y) FROM VALUES ('a', 10), ('b', 50), ('c', 20) AS tab(x, y)", "b"}}},
+    {.name = "min_first_by", NL_AGGREGATE_ROW, .is_internal = true, .signature = "(T, any) -> T", .bind = bind_by, .aggregate = &by_ops, .since = "4.0.0",
+     .doc = "min over strings with a collation."},
+    {.name = "max_first_by", NL_AGGREGATE_ROW, .is_internal = true, .signature = "(T, any) -> T", .bind = bind_by, .aggregate = &by_ops, .since = "4.0.0",
+     .doc = "max over strings with a collation."},
     {.name = "min_by", NL_AGGREGATE_ROW, .signature = "(T, any) -> T", .bind = bind_by, .aggregate = &by_ops, .since = "3.0.0",
      .doc = "The first argument in the row where the second is least.", .examples = {{"min_by(x, y) FROM VALUES ('a', 10), ('b', 50), ('c', 20) AS tab(x, y)", "a"}}},
 };

@@ -14,6 +14,7 @@
 static const nl_function_row rows[] = {
     TABLE("range", "(bigint [, bigint, bigint, int]) -> ?", "2.0.0", "The numbers from a start to before a stop, in steps: a column named id.",
           "* FROM range(1)", "0"),
+    TABLE("collations", "() -> ?", "4.0.0", "The collations of strings.", "count(*) FROM collations()", "1148"),
     TABLE("sql_keywords", "() -> ?", "3.5.0", "The keywords of SQL, and whether they are reserved.", "count(*) FROM sql_keywords()", "377"),
     SPECIAL("and", "predicate", "(boolean, boolean) -> boolean", "1.0.0", "Logical AND with three-valued logic.",
             "true and false", "false"),

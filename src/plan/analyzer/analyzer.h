@@ -212,6 +212,15 @@ NL_MUST_USE nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts,
                                    const nl_expr **result);
 /* A call of a scalar function by name, arguments cast; pretty set as Spark prints the call. */
 NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
+/* The same, collations left as they are. */
+NL_MUST_USE nl_status nl_call_bound(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
+/* Calls over strings with a collation (collation.c). *is_done false: none has one. */
+NL_MUST_USE nl_status nl_collate_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result);
+/* Strings brought to one collation. */
+NL_MUST_USE nl_status nl_collate_same(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count);
+/* Operands of IN and the like, brought to one collation and replaced by their keys. */
+NL_MUST_USE nl_status nl_collate_operands(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count);
+NL_MUST_USE nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***args, uint32_t *count, bool is_distinct);
 typedef struct nl_bind_flags {
     bool is_distinct, ignore_nulls;
 } nl_bind_flags;

@@ -22,7 +22,7 @@ static nl_str call_text(const nl_bind *bind)
 /* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
 static bool is_missing(nl_str name)
 {
-    static const char *const names[] = {"collate", "collation", "collations", "from_avro", "from_protobuf", "schema_of_avro", "to_avro", "to_protobuf"};
+    static const char *const names[] = {"from_avro", "from_protobuf", "schema_of_avro", "to_avro", "to_protobuf"};
     for (size_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return true;
     return false;
@@ -128,6 +128,13 @@ nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *a
 }
 
 nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
+{
+    bool is_done = false;
+    NL_TRY(nl_collate_call(scope, name, args, count, &is_done, result));
+    return is_done ? NULL : nl_call_bound(scope, name, args, count, result);
+}
+
+nl_status nl_call_bound(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_bound_function *bound = NULL;

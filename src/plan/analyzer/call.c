@@ -250,6 +250,7 @@ static nl_status make_aggregate(call *c, nl_expr_kind kind, const nl_expr **resu
     NL_TRY(nl_check_within_group(c->scope, &ordered));
     const nl_pretty *pretty = aggregate_pretty(c, &ordered);
     NL_TRY(nl_order_to_arguments(c->scope, &ordered));
+    NL_TRY(nl_collate_aggregate(c->scope, &c->name, &ordered.args, &ordered.arg_count, c->is_distinct));
     const nl_bound_function *bound = NULL;
     const nl_expr **cast = NL_NEW_ARRAY(arena, const nl_expr *, ordered.arg_count + 1);
     const nl_bind_flags flags = {.is_distinct = c->is_distinct, .ignore_nulls = c->ignore_nulls};

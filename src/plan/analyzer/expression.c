@@ -265,6 +265,12 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     }
     if (op == NL_AST_BINARY_DIVIDE && is_integer(left->type) && is_integer(right->type) && is_trino(scope)) return resolve_integer_division(scope, left, right, result);
     const char *name = operator_name(op);
+    if (is_comparison(op)) {
+        const nl_expr *pair[] = {left, right};
+        NL_TRY(nl_collate_same(scope, nl_str_from(name), pair, 2));
+        left = pair[0];
+        right = pair[1];
+    }
     if (is_comparison(op)) NL_TRY(check_nested_operands(scope, name, left, right));
     NL_TRY(operator_call(scope, name, left, right, result));
     if (op == NL_AST_BINARY_MULTIPLY && nl_is_interval(right->type)) { /* the interval prints first */
@@ -373,6 +379,7 @@ static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const 
     for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, children[i]);
     const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
     const nl_pretty *pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT ")", NL_STR_ARG(list)), parts, count);
+    NL_TRY(nl_collate_operands(scope, NL_STR("in"), children, count));
     const nl_type *common = common_type_of_in(scope, children, count);
     if (!common) {
         const nl_expr *shown = nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count);

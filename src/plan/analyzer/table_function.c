@@ -1,4 +1,5 @@
 /* Table functions and LATERAL VIEW: range(…), and every generator. */
+#include "function/collation.h"
 #include "plan/analyzer/analyzer.h"
 
 static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument, uint32_t position, int64_t *number)
@@ -92,6 +93,50 @@ static nl_status analyze_keywords(nl_scope *scope, const nl_ast_arguments *args,
     return NULL;
 }
 
+static nl_value text_or_null(const char *text)
+{
+    return text ? nl_value_string(nl_str_from(text)) : nl_value_null(nl_type_string());
+}
+
+/* Every collation that Spark 4.0 knows. */
+static nl_status analyze_collations(nl_scope *scope, const nl_ast_arguments *args, const nl_logical **plan)
+{
+    enum { COLUMNS = 9, ROWS_MAX = 2048 };
+    static const char *const names[COLUMNS] = {"CATALOG", "SCHEMA", "NAME", "LANGUAGE", "COUNTRY", "ACCENT_SENSITIVITY", "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION"};
+    nl_arena *arena = nl_scope_arena(scope);
+    if (args->count)
+        return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`collations`"), NL_P("expectedNum", "0"),
+                        NL_P_INT("actualNum", args->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+    nl_field fields[COLUMNS] = {{{0}}};
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        fields[i] = (nl_field){.name = nl_str_from(names[i]), .type = nl_type_string(), .is_nullable = i == 3 || i == 4 || i == 8};
+    const nl_type *row_type = nl_type_struct(arena, fields, COLUMNS);
+    nl_value all = {.type = nl_type_array(arena, row_type, false)};
+    nl_value *rows = NL_NEW_ARRAY(arena, nl_value, ROWS_MAX);
+    nl_collation_row row;
+    for (; all.list.count < ROWS_MAX && nl_collation_at(arena, all.list.count, &row); all.list.count++) {
+        nl_value *cells = NL_NEW_ARRAY(arena, nl_value, COLUMNS);
+        cells[0] = text_or_null("SYSTEM");
+        cells[1] = text_or_null("BUILTIN");
+        cells[2] = nl_value_string(row.name);
+        cells[3] = text_or_null(row.language);
+        cells[4] = text_or_null(row.country);
+        cells[5] = text_or_null(row.is_accent_insensitive ? "ACCENT_INSENSITIVE" : "ACCENT_SENSITIVE");
+        cells[6] = text_or_null(row.is_case_insensitive ? "CASE_INSENSITIVE" : "CASE_SENSITIVE");
+        cells[7] = text_or_null(row.is_trimming ? "RTRIM" : "NO_PAD");
+        cells[8] = text_or_null(row.is_icu ? "76.1.0.0" : NULL);
+        rows[all.list.count] = (nl_value){.type = row_type};
+        rows[all.list.count].list.items = cells;
+        rows[all.list.count].list.count = COLUMNS;
+    }
+    all.list.items = rows;
+    const nl_expr *const literal = nl_expr_literal(arena, &all);
+    nl_select_generator generator = {0};
+    NL_TRY(nl_make_generator(scope, NL_STR("inline"), &literal, 1, &generator));
+    *plan = nl_generator_plan(arena, &generator, nl_logical_one_row(arena));
+    return NULL;
+}
+
 static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relation, const nl_logical **plan)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -101,6 +146,7 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     NL_TRY(nl_name_parts(scope, &relation->function.name, &parts, &count));
     const nl_str name = parts[count - 1];
     if (nl_str_is_nocase(name, "range")) return analyze_range(scope, &relation->function.args, plan);
+    if (nl_str_is_nocase(name, "collations")) return analyze_collations(scope, &relation->function.args, plan);
     if (nl_str_is_nocase(name, "sql_keywords")) return analyze_keywords(scope, &relation->function.args, plan);
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
@@ -109,9 +155,6 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
     if (found.python) return nl_analyze_python_table(scope, &relation->function.args, found.python, plan);
     if (found.function) return nl_analyze_sql_table_function(scope, relation, &found, parts, count, plan);
-    static const char *const missing[] = {"collations"};
-    for (size_t i = 0; i < NL_COUNT(missing); i++)
-        if (count == 1 && nl_str_is_nocase(name, missing[i])) return nl_raise_unknown_function(scope, name);
     return NL_RAISE(UNRESOLVABLE_TABLE_VALUED_FUNCTION, NL_P_STR("name", nl_quote_names(arena, parts, count)));
 }
 

@@ -6,6 +6,7 @@ const nl_rule nl_rules[] = {
     {"inline common table expressions", nl_rule_inline_ctes, false},
     {"simplify expressions", nl_rule_simplify, false},
     {"rewrite set operations", nl_rule_rewrite_sets, true},
+    {"key collations", nl_rule_key_collations, true},
     {"unnest subqueries", nl_rule_unnest_subqueries, true},
     {"push filters", nl_rule_push_filters, false},
     {"simplify expressions again", nl_rule_simplify, false},

@@ -276,7 +276,11 @@ nl_column nl_column_for(nl_plan_context *context, const nl_expr *expr, nl_str na
 
 nl_status nl_call_rule(nl_plan_context *context, const char *name, const nl_expr *a, const nl_expr *b, const nl_expr **result)
 {
-    const nl_expr *const args[] = {a, b};
+    const nl_expr *args[] = {a, b};
+    const bool is_equality = strcmp(name, "=") == 0 || strcmp(name, "<=>") == 0;
+    for (uint32_t i = 0; is_equality && i < 2; i++) /* strings with a collation compare by their keys */
+        if (args[i]->type->id == NL_TYPE_STRING && args[i]->type->collation.length)
+            NL_TRY(nl_expr_call_named(context->arena, context->confs, "collation_key", &args[i], 1, &args[i]));
     return nl_expr_call_named(context->arena, context->confs, name, args, b ? 2 : 1, result);
 }
 

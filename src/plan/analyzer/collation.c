@@ -1,0 +1,261 @@
+/* Strings with collations: which collation a call has, and calls that compare made into calls over collation keys.
+ *
+ * Which one counts is a matter of strength (Spark 4.0, "Collation precedence"): COLLATE is explicit, columns are implicit,
+ * literals take what the others have. The engine compares bytes only; so comparisons get keys here, searches in UTF8_LCASE
+ * become searches in lower case, and what is neither and compares is refused.
+ */
+#include "plan/analyzer/analyzer.h"
+
+typedef enum strength { STRENGTH_NONE, STRENGTH_DEFAULT, STRENGTH_IMPLICIT, STRENGTH_EXPLICIT } strength;
+
+static bool is_string(const nl_expr *expr)
+{
+    return expr->type && expr->type->id == NL_TYPE_STRING;
+}
+
+static bool holds_collation(const nl_type *type)
+{
+    if (!type) return false;
+    if (type->id == NL_TYPE_STRING && type->collation.length) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (holds_collation(type->children[i].type)) return true;
+    return false;
+}
+
+static bool is_named(nl_str name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (nl_str_is_nocase(name, names[i])) return true;
+    return false;
+}
+
+static strength strength_of(const nl_expr *expr)
+{
+    if (!is_string(expr)) return STRENGTH_NONE;
+    switch ((int)expr->kind) {
+    case NL_EXPR_LITERAL:
+        return STRENGTH_DEFAULT;
+    case NL_EXPR_CALL: {
+        strength most = STRENGTH_DEFAULT;
+        if (strcmp(expr->call->row->name, "collate") == 0) return STRENGTH_EXPLICIT;
+        for (uint32_t i = 0; i < expr->child_count; i++) most = NL_MAX(most, strength_of(expr->children[i]));
+        return most;
+    }
+    case NL_EXPR_CAST: /* of ours around a call that keeps its collation */
+        return expr->children[0]->kind == NL_EXPR_CALL && is_string(expr->children[0]) ? strength_of(expr->children[0]) : STRENGTH_IMPLICIT;
+    default:
+        return STRENGTH_IMPLICIT;
+    }
+}
+
+static const nl_type *plain_of(const nl_type *type)
+{
+    return type->string_kind == NL_STRING_PLAIN ? type : nl_type_string();
+}
+
+static nl_status raise_mismatch(nl_arena *arena, const nl_type *a, const nl_type *b)
+{
+    return NL_RAISE(COLLATION_MISMATCH__EXPLICIT,
+                    NL_P_STR("explicitTypes", nl_arena_f(arena, NL_STR_FMT ", " NL_STR_FMT, NL_STR_ARG(nl_quote_type(arena, a)), NL_STR_ARG(nl_quote_type(arena, b)))));
+}
+
+/* The type that the strings among args have together. */
+static nl_status common_collation(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_type **type)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    strength most = STRENGTH_NONE;
+    *type = nl_type_string();
+    for (uint32_t i = 0; i < count; i++) {
+        const strength own = strength_of(args[i]);
+        if (own == STRENGTH_NONE || own < most) continue;
+        const nl_type *other = plain_of(args[i]->type);
+        if (own > most) {
+            most = own;
+            *type = other;
+        } else if (own == STRENGTH_EXPLICIT && !nl_type_equal(*type, other)) {
+            return raise_mismatch(arena, *type, other);
+        } else if (own == STRENGTH_IMPLICIT && !nl_type_equal(*type, other)) {
+            /* an explicit one may follow */
+            for (uint32_t k = i + 1; k < count; k++)
+                if (strength_of(args[k]) == STRENGTH_EXPLICIT) return common_collation(scope, name, args + k, count - k, type);
+            const nl_value yes = nl_value_boolean(true);
+            const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_literal(arena, &yes), nl_pretty_call(scope, name, args, count));
+            return NL_RAISE(INDETERMINATE_COLLATION_IN_EXPRESSION, NL_P_STR("expr", nl_quote_expr(arena, shown)));
+        }
+    }
+    return NULL;
+}
+
+/* Another collation for the same string; a literal shows it, as Spark does. */
+static const nl_expr *with_collation(nl_arena *arena, const nl_expr *expr, const nl_type *type)
+{
+    if (!is_string(expr) || nl_type_equal(expr->type, type)) return expr;
+    const nl_pretty *pretty = nl_expr_pretty(arena, expr);
+    if (expr->kind != NL_EXPR_LITERAL || type->collation.length == 0) return nl_expr_with_pretty(arena, nl_expr_cast(arena, expr, type, NL_CAST_ANSI), pretty);
+    nl_value value = expr->value;
+    value.type = type;
+    pretty = nl_pretty_text(arena, nl_arena_f(arena, "'" NL_STR_FMT "' collate " NL_STR_FMT, NL_STR_ARG(nl_expr_pretty_str(arena, expr)), NL_STR_ARG(type->collation)));
+    return nl_expr_with_pretty(arena, nl_expr_literal(arena, &value), pretty);
+}
+
+static nl_status key_of(nl_scope *scope, const nl_expr *expr, const nl_expr **key)
+{
+    *key = expr;
+    return is_string(expr) && expr->type->collation.length ? nl_call_function(scope, NL_STR("collation_key"), &expr, 1, key) : NULL;
+}
+
+static bool any_collation(const nl_expr *const *args, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (holds_collation(args[i]->type)) return true;
+    return false;
+}
+
+nl_status nl_collate_same(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count)
+{
+    const nl_type *type = NULL;
+    if (!any_collation(args, count)) return NULL;
+    NL_TRY(common_collation(scope, name, args, count, &type));
+    for (uint32_t i = 0; i < count; i++) args[i] = with_collation(nl_scope_arena(scope), args[i], type);
+    return NULL;
+}
+
+nl_status nl_collate_operands(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count)
+{
+    NL_TRY(nl_collate_same(scope, name, args, count));
+    for (uint32_t i = 0; i < count; i++) NL_TRY(key_of(scope, args[i], &args[i]));
+    return NULL;
+}
+
+static nl_status unsupported(nl_arena *arena, nl_str name, const nl_type *type)
+{
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The function " NL_STR_FMT " over " NL_STR_FMT " is not supported.", NL_STR_ARG(name), NL_STR_ARG(nl_type_sql(arena, type)));
+}
+
+static const char *const comparisons[] = {"=", "==", "<=>", "<", "<=", ">", ">=", "!=", "<>"};
+/* Answers that are the same in lower case. */
+static const char *const searches[] = {"contains", "startswith", "endswith", "instr", "locate", "position", "find_in_set", "like", "rlike", "regexp_like", "regexp"};
+/* Those whose answer is a part of the text: done by rows of their own, lcase_NAME. */
+static const char *const cuts[] = {"replace", "substring_index", "split_part", "trim", "ltrim", "rtrim", "translate", "btrim"};
+/* Strings that are made of the arguments keep their collation. */
+static const char *const makers[] = {"concat", "||", "concat_ws", "upper", "ucase", "lower", "lcase", "initcap", "substring", "substr", "left", "right", "repeat", "reverse",
+                                     "lpad", "rpad", "overlay", "elt", "format_string", "printf", "soundex", "make_valid_utf8", "validate_utf8", "try_validate_utf8", "hex",
+                                     "trim", "ltrim", "rtrim", "btrim", "nvl", "quote"};
+/* They look at bytes or characters only, or at no more than one string. */
+static const char *const plains[] = {"length", "len", "char_length", "character_length", "bit_length", "octet_length", "ascii", "base64", "unbase64", "encode", "decode", "to_binary",
+                                     "sentences", "levenshtein", "is_valid_utf8", "luhn_check", "md5", "sha", "sha1", "sha2", "crc32", "hash", "xxhash64", "typeof", "is_variant_null",
+                                     "isnull", "isnotnull", "array", "struct", "named_struct", "to_json", "assert_true", "raise_error", "explode", "inline", "size", "cardinality"};
+
+static nl_status call_search(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_type *type, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr **folded = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    if (!nl_str_is(type->collation, "UTF8_LCASE")) return unsupported(arena, name, type);
+    for (uint32_t i = 0; i < count; i++) {
+        folded[i] = args[i];
+        if (!is_string(args[i])) continue;
+        const nl_expr *plain = nl_expr_cast(arena, args[i], nl_type_string(), NL_CAST_ANSI);
+        NL_TRY(nl_call_function(scope, NL_STR("lower"), &plain, 1, &folded[i]));
+    }
+    return nl_call_function(scope, name, folded, count, result);
+}
+
+static nl_status call_plain(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr **plain = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    for (uint32_t i = 0; i < count; i++) plain[i] = is_string(args[i]) ? nl_expr_cast(arena, args[i], nl_type_string(), NL_CAST_ANSI) : args[i];
+    return nl_call_function(scope, name, plain, count, result);
+}
+
+static nl_status call_collated(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count, const nl_type *type, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const bool is_lcase = nl_str_is(type->collation, "UTF8_LCASE");
+    bool keeps = is_named(name, makers, NL_COUNT(makers));
+    if (is_named(name, comparisons, NL_COUNT(comparisons))) {
+        const nl_expr **keys = NL_NEW_ARRAY(arena, const nl_expr *, count);
+        for (uint32_t i = 0; i < count; i++) NL_TRY(key_of(scope, args[i], &keys[i]));
+        return nl_call_function(scope, name, keys, count, result);
+    }
+    if (is_named(name, searches, NL_COUNT(searches))) return call_search(scope, name, args, count, type, result);
+    if (is_named(name, cuts, NL_COUNT(cuts)) && count > 1) {
+        if (!is_lcase) return unsupported(arena, name, type);
+        const nl_expr **all = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+        const nl_value nothing = nl_value_string(NL_STR(""));
+        memcpy(all, args, count * sizeof *all);
+        if (nl_str_is_nocase(name, "replace") && count == 2) all[count++] = nl_expr_literal(arena, &nothing);
+        if (nl_str_ends(name, NL_STR("trim")) && !nl_str_is_nocase(name, "btrim")) { /* trim(characters, text) */
+            all[0] = args[1];
+            all[1] = args[0];
+        }
+        const nl_str cut = nl_str_is_nocase(name, "btrim") ? NL_STR("trim") : name;
+        char *lower = NL_NEW_ARRAY(arena, char, cut.length + 1);
+        for (size_t i = 0; i < cut.length; i++) lower[i] = (char)(cut.data[i] >= 'A' && cut.data[i] <= 'Z' ? cut.data[i] | 32 : cut.data[i]);
+        NL_TRY(call_plain(scope, nl_arena_f(arena, "lcase_%s", lower), all, count, result));
+        keeps = true;
+    } else if (keeps || is_named(name, plains, NL_COUNT(plains))) {
+        NL_TRY(call_plain(scope, name, args, count, result));
+    } else {
+        return unsupported(arena, name, type);
+    }
+    if (keeps && is_string(*result)) *result = nl_expr_cast(arena, *result, type, NL_CAST_ANSI);
+    return NULL;
+}
+
+static bool is_own(nl_str name)
+{
+    static const char *const own[] = {"collate", "collation", "collation_key", "typeof", "struct", "named_struct", "map", "array", "to_json", "size", "cardinality"};
+    return is_named(name, own, NL_COUNT(own));
+}
+
+nl_status nl_collate_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_type *type = NULL;
+    *is_done = false;
+    if (!any_collation(args, count) || (is_own(name) && !nl_str_is_nocase(name, "array"))) return NULL;
+    const nl_expr **same = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    bool has_string = false;
+    for (uint32_t i = 0; i < count; i++) {
+        has_string |= is_string(args[i]);
+        if (!is_string(args[i]) && holds_collation(args[i]->type)) return unsupported(arena, name, args[i]->type);
+    }
+    if (!has_string) return NULL;
+    NL_TRY(common_collation(scope, name, args, count, &type));
+    for (uint32_t i = 0; i < count; i++) same[i] = with_collation(arena, args[i], type);
+    *is_done = true;
+    if (nl_str_is_nocase(name, "array")) return nl_call_bound(scope, name, same, count, result);
+    if (type->collation.length)
+        NL_TRY(call_collated(scope, name, same, count, type, result));
+    else
+        NL_TRY(nl_call_function(scope, name, same, count, result));
+    *result = nl_expr_with_pretty(arena, *result, nl_pretty_call(scope, name, same, count));
+    return NULL;
+}
+
+nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***args, uint32_t *count, bool is_distinct)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    static const char *const counting[] = {"count", "approx_count_distinct", "hll_sketch_agg"};
+    static const char *const taking[] = {"first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "count", "count_if", "listagg", "string_agg", "min_by", "max_by"};
+    if (*count == 0 || !any_collation(*args, *count)) return NULL;
+    const bool is_min = nl_str_is_nocase(*name, "min"), is_max = nl_str_is_nocase(*name, "max");
+    if ((is_min || is_max) && *count == 1 && is_string((*args)[0])) {
+        const nl_expr **both = NL_NEW_ARRAY(arena, const nl_expr *, 2);
+        both[0] = (*args)[0];
+        NL_TRY(key_of(scope, both[0], &both[1]));
+        *name = is_min ? NL_STR("min_first_by") : NL_STR("max_first_by");
+        *args = both;
+        *count = 2;
+        return NULL;
+    }
+    const bool is_counting = is_named(*name, counting, NL_COUNT(counting));
+    if (is_counting && (is_distinct || !nl_str_is_nocase(*name, "count"))) {
+        const nl_expr **keys = NL_NEW_ARRAY(arena, const nl_expr *, *count);
+        for (uint32_t i = 0; i < *count; i++) NL_TRY(key_of(scope, (*args)[i], &keys[i]));
+        *args = keys;
+        return NULL;
+    }
+    return is_named(*name, taking, NL_COUNT(taking)) || nl_str_is_nocase(*name, "collect_set") ? NULL : unsupported(arena, *name, (*args)[0]->type);
+}

@@ -82,7 +82,7 @@ static nl_status xpath_kernel(NL_KERNEL_PARAMETERS)
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
     nl_reader_init(&call.texts, &args[0]);
     for (uint32_t row = 0, next = 0; row < length; row++) {
-        nl_xpath_value value;
+        nl_xpath_value value = {0};
         bool is_found = false;
         const bool is_selected = next < selection.count && nl_selection_row(selection, next) == row;
         next += is_selected;

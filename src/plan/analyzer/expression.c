@@ -376,6 +376,7 @@ static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const 
     const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count);
     NL_TRY(nl_resolve_expr(scope, ast->in.input, &children[0]));
     for (uint32_t i = 1; i < count; i++) NL_TRY(nl_resolve_expr(scope, ast->in.list.items[i - 1], &children[i]));
+    NL_TRY(nl_collate_same(scope, NL_STR("in"), children, count));
     for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, children[i]);
     const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
     const nl_pretty *pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT ")", NL_STR_ARG(list)), parts, count);
@@ -478,8 +479,10 @@ static nl_status resolve_case(nl_scope *scope, const nl_ast_expr *ast, const nl_
         const nl_expr *condition = NULL;
         NL_TRY(nl_resolve_expr(scope, ast->choice.whens[i].condition, &condition));
         if (operand) {
-            const nl_pretty *pretty = pretty2(arena, NL_STR("(\1 = \1)"), operand, condition);
-            NL_TRY(operator_call(scope, "=", operand, condition, &condition));
+            const nl_expr *pair[] = {operand, condition};
+            NL_TRY(nl_collate_same(scope, NL_STR("="), pair, 2));
+            const nl_pretty *pretty = pretty2(arena, NL_STR("(\1 = \1)"), pair[0], pair[1]);
+            NL_TRY(operator_call(scope, "=", pair[0], pair[1], &condition));
             condition = named(arena, condition, pretty);
         }
         parts[2 * i] = condition;

@@ -111,20 +111,12 @@ done:
 
 /* --- schema_of_xml --- */
 
-static nl_status schema_kernel(NL_KERNEL_PARAMETERS)
-{
-    (void)selection;
-    const nl_value constant = nl_value_string(*(const nl_str *)function->state);
-    return nl_vector_new_constant(out, &constant, length, eval->memory);
-}
-
 static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
 {
     nl_xml_options options;
     nl_text_option_list given = {0};
     const nl_field corrupt = {.name = NL_STR("_corrupt_record"), .type = nl_type_string(), .is_nullable = true};
     const nl_type *type = nl_type_struct(bind->arena, &corrupt, 1);
-    nl_str *sql = NL_NEW(bind->arena, nl_str);
     NL_TRY(nl_text_call_sample(bind, "xml"));
     NL_TRY(nl_text_call_options(bind, 1, &given));
     const nl_text_session session = nl_text_call_session(bind);
@@ -132,9 +124,7 @@ static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
     const nl_xml_node *document = nl_xml_read(bind->arena, bind->constants[0]->text, true);
     NL_TRY(nl_arena_check(bind->arena));
     if (document) NL_TRY(nl_xml_infer(bind->arena, root_of(document), &options, &type));
-    *sql = nl_type_sql(bind->arena, type);
-    bound->state = sql;
-    bound->is_nullable = false;
+    nl_text_call_answer_schema(bind, type, bound);
     return NULL;
 }
 
@@ -146,7 +136,7 @@ static const nl_function_row rows[] = {
      .signature = "(any [, any]) -> string", .bind = bind_to, .kernel = to_kernel, .since = "4.0.0", .doc = "A struct as XML.",
      .examples = {{"replace(to_xml(named_struct('a', 1, 'b', 2)), '\\n', '')", "<ROW>    <a>1</a>    <b>2</b></ROW>"}}},
     {.name = "schema_of_xml", .kind = NL_FUNCTION_SCALAR, .group = "xml", .nulls = NL_NULL_SEEN, .signature = "(any [, any]) -> string", .bind = bind_schema,
-     .kernel = schema_kernel, .since = "4.0.0", .doc = "The type of an XML text, as from_xml takes it.",
+     .kernel = nl_text_schema_kernel, .since = "4.0.0", .doc = "The type of an XML text, as from_xml takes it.",
      .examples = {{"schema_of_xml('<p><a>1</a></p>')", "STRUCT<a: BIGINT>"}}},
 };
 

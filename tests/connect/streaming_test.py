@@ -235,7 +235,7 @@ def until_killed(nilas, folder, number, place):
     finally:
         del os.environ["NILAS_CRASH"]
     # Its client asks and asks again until the program ends.
-    threading.Thread(target=lambda: drain(connect(server), folder, number), daemon=True).start()
+    threading.Thread(target=lambda: drain(keep(connect(server)), folder, number), daemon=True).start()
     deadline = time.monotonic() + 40
     while server.is_alive() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -245,25 +245,32 @@ def until_killed(nilas, folder, number, place):
     assert killed, f"{place} was not met: {log}"
 
 
+# The end of a session waits until all of the process have told their servers what they do not need any more: also the killed ones.
+KEPT = []
+
+
+def keep(session):
+    KEPT.append(session)
+    return session
+
+
 def a_killed_server_loses_and_doubles_nothing(nilas, folder):
     """SIGKILL between any two steps of a batch, state and all."""
     threading.excepthook = lambda _: None
     with serving(nilas, *flags(folder + "/lake")) as server:
-        spark = connect(server)
+        spark = keep(connect(server))
         spark.sql("CREATE TABLE lake.crash.src (t TIMESTAMP, k STRING, v INT) USING iceberg")
         for i in range(4):
             spark.sql(f"INSERT INTO lake.crash.src SELECT timestamp'2026-01-01' + make_interval(0, 0, 0, 0, 0, 0, {i} + id % 2), concat('k', id % 3), id FROM range(6)")
         wanted = plain(spark.sql("SELECT k, sum(v) FROM lake.crash.src GROUP BY k").collect())
-        spark.stop()
     for number, place in enumerate(PLACES):
         until_killed(nilas, folder, number, place)
         with serving(nilas, *flags(folder + "/lake")) as again:
-            spark = connect(again)
+            spark = keep(connect(again))
             drain(spark, folder, number)
             found = plain(spark.table(f"lake.crash.counts{number}").collect())
             rows = spark.sql(f"SELECT count(*), count(DISTINCT k, t) FROM lake.crash.rows{number}").collect()[0]
-            spark.stop()
-        assert found == wanted, f"{place}: {found} {wanted}"
+            assert found == wanted, f"{place}: {found} {wanted}"
         assert rows[0] == rows[1] > 0, f"{place}: {rows}"
 
 

@@ -136,6 +136,10 @@ def listeners_hear_of_everything(spark, folder):
     spark.streams.addListener(listener)
     query = events(spark, folder, BATCHES[:2]).writeStream.format("memory").queryName("heard").trigger(availableNow=True).start()
     assert query.awaitTermination(60)
+    deadline = time.monotonic() + 20 # PySpark's removeListener waits for ever when an event is still on its way
+    while heard[-1][0] != "terminated" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
     spark.streams.removeListener(listener)
     assert heard == [("started", "heard"), ("progress", 0, 3), ("progress", 1, 2), ("terminated", None)], heard
 

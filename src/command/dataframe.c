@@ -47,7 +47,7 @@ nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl
     nl_fs *fs = NULL;
     (void)arena;
     if (nl_str_is_nocase(files->format, "iceberg")) return find_by_path(command, files, found);
-    if (nl_str_is_nocase(files->format, "jdbc")) /* exec/source/jdbc_source.c reads columns, but its rows are not tested yet */
+    if (nl_str_is_nocase(files->format, "jdbc"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read tables of databases by spark.read.jdbc yet.");
     if (!nl_file_format_is_known(files->format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", files->format));
     if (files->path_count == 0)

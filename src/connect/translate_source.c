@@ -217,7 +217,7 @@ static nl_status named_table(nl_translator *t, const Spark__Connect__Read__Named
 static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataSource *message, nl_ast_term **term)
 {
     nl_ast_files *files = NL_NEW(t->arena, nl_ast_files);
-    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + message->n_predicates + 1);
+    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + 1);
     nl_str *paths = NL_NEW_ARRAY(t->arena, nl_str, message->n_paths + 1);
     files->format = nl_copy_text(t->arena, message->format);
     if (files->format.length == 0) files->format = nl_arena_str(t->arena, nl_session_get(t->host->session, NL_STR("spark.sql.sources.default")));
@@ -231,8 +231,6 @@ static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataS
             options[files->option_count++] = option;
         }
     }
-    for (size_t i = 0; i < message->n_predicates; i++)
-        options[files->option_count++] = (nl_property){NL_STR(NL_JDBC_PREDICATE), nl_copy_text(t->arena, message->predicates[i])};
     files->paths = paths;
     files->options = options;
     if (message->schema && message->schema[0]) NL_TRY(local_schema(t, message->schema, &files->schema));

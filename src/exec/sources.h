@@ -41,11 +41,6 @@ NL_MUST_USE nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str nam
  * DATA_SOURCE_NOT_FOUND, NILAS_UNSUPPORTED for orc. */
 NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
                                          const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
-/* A table or query of a PostgreSQL or SQLite database, by Spark's options (url, dbtable, query, partitionColumn …); each option
- * NL_JDBC_PREDICATE is the condition of one partition. Asks the database for the columns. Fails: NILAS_ILLEGAL_ARGUMENT,
- * NILAS_UNSUPPORTED, NILAS_IO_ERROR. */
-#define NL_JDBC_PREDICATE "nilas.predicate"
-NL_MUST_USE nl_status nl_jdbc_source_new(const nl_property *options, uint32_t option_count, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
 /* Rows held in memory. batches: an array of malloc, taken with its batches (dense, of the row type), also on failure; the
  * row type is copied. memory pays for the copy and outlives the source. */
 NL_MUST_USE nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint32_t batch_count, nl_memory *memory, const nl_table **source);

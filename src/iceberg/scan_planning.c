@@ -12,7 +12,8 @@
 typedef struct plan_object { /* nl_scan_plan and what keeps it alive */
     nl_scan_plan plan;
     nl_arena *arena;
-    const nl_manifest_list *list;  /* counted; NULL: no snapshot */
+    const nl_manifest_list **lists; /* counted; one, or one of each appending snapshot */
+    uint32_t list_count;
     const nl_manifest **manifests; /* counted; NULL where not read */
     uint32_t manifest_count;
     atomic_uint references;
@@ -28,7 +29,7 @@ typedef struct planner {
     const nl_scan_planning *input;
     plan_object *object;
     nl_arena *arena;
-    const nl_manifest_file *files; /* the manifest list */
+    const nl_manifest_file *files; /* of the manifest lists */
     uint32_t file_count;
     bool *is_wanted;
     uint8_t **alive;       /* per manifest: bits of live, perhaps matching entries */
@@ -54,7 +55,8 @@ void nl_scan_plan_release(nl_scan_plan *plan)
     plan_object *object = object_of(plan);
     for (uint32_t i = 0; i < object->manifest_count; i++)
         nl_manifest_release(object->manifests[i]);
-    nl_manifest_list_release(object->list);
+    for (uint32_t i = 0; i < object->list_count; i++)
+        nl_manifest_list_release(object->lists[i]);
     nl_arena_free(object->arena);
     free(object);
 }
@@ -86,18 +88,60 @@ static int compare_ids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Incremental scans see the appends of the range; snapshots of other operations are skipped, as Iceberg 1.10 does. */
-static void collect_appended(planner *self)
+static nl_status read_list(planner *self, const nl_snapshot *snapshot, const nl_manifest_list **list)
+{
+    plan_object *object = self->object;
+    NL_TRY(nl_manifest_cache_list(self->input->cache, self->input->fs, snapshot, self->input->memory, list));
+    object->lists[object->list_count++] = *list;
+    return NULL;
+}
+
+/* The manifests that an appending snapshot brought. They are asked of its own list: in a later one its files may have come into
+ * merged manifests, where they are no longer new, or may be gone. */
+static nl_status take_appended(planner *self, const nl_snapshot *snapshot, nl_list *files)
+{
+    const nl_manifest_list *list = NULL;
+    NL_TRY(read_list(self, snapshot, &list));
+    for (uint32_t i = 0; i < list->file_count; i++)
+        if (list->files[i].added_snapshot_id == snapshot->snapshot_id) nl_list_add(self->arena, files, NL_UNCONST(&list->files[i]));
+    return NULL;
+}
+
+/* Incremental scans see the appends of the range, the newest first; snapshots of other operations are skipped, as Iceberg 1.10
+ * does. */
+static nl_status collect_appended(planner *self)
 {
     const nl_table_metadata *metadata = self->input->metadata;
     int64_t *ids = NL_NEW_ARRAY(self->arena, int64_t, metadata->snapshot_count);
     const nl_snapshot *snapshot = self->input->snapshot;
+    nl_list files = {0};
+    self->object->lists = NL_NEW_ARRAY(self->object->arena, const nl_manifest_list *, metadata->snapshot_count);
     for (uint32_t step = 0; snapshot && snapshot->snapshot_id != self->input->after_snapshot_id && step < metadata->snapshot_count; step++) {
-        if (nl_str_is(snapshot->operation, "append")) ids[self->appended_count++] = snapshot->snapshot_id;
+        if (nl_str_is(snapshot->operation, "append")) {
+            ids[self->appended_count++] = snapshot->snapshot_id;
+            NL_TRY(take_appended(self, snapshot, &files));
+        }
         snapshot = nl_table_snapshot(metadata, snapshot->parent_id);
     }
     qsort(ids, self->appended_count, sizeof(*ids), compare_ids);
     self->appended = ids;
+    nl_manifest_file *copies = NL_NEW_ARRAY(self->arena, nl_manifest_file, files.count + 1);
+    for (uint32_t i = 0; i < files.count; i++) copies[i] = *(const nl_manifest_file *)files.items[i];
+    self->files = copies;
+    self->file_count = files.count;
+    return NULL;
+}
+
+/* The lists live as long as the plan: manifests inherit from them while they are read, and errors name their paths. */
+static nl_status collect_manifests(planner *self)
+{
+    const nl_manifest_list *list = NULL;
+    if (self->input->after_snapshot_id > 0) return collect_appended(self);
+    self->object->lists = NL_NEW_ARRAY(self->object->arena, const nl_manifest_list *, 1);
+    NL_TRY(read_list(self, self->input->snapshot, &list));
+    self->files = list->files;
+    self->file_count = list->file_count;
+    return NULL;
 }
 
 static bool is_appended(const planner *self, int64_t snapshot_id)
@@ -110,7 +154,6 @@ static bool wants_manifest(const planner *self, const nl_manifest_file *file)
     const nl_scan_planning *input = self->input;
     const bool is_incremental = input->after_snapshot_id > 0;
     if (file->content == NL_MANIFEST_DELETES && (input->ignores_deletes || is_incremental)) return false;
-    if (is_incremental && !is_appended(self, file->added_snapshot_id)) return false;
     if (file->added_files_count == 0 && file->existing_files_count == 0) return false;
     const spec_projection *projection = projection_of(self, file->spec_id);
     return !projection || nl_predicate_may_match_manifest(projection->inclusive, projection->spec, input->schema, file);
@@ -230,12 +273,8 @@ static nl_status plan_scan(planner *self)
 {
     const nl_scan_planning *input = self->input;
     if (!input->snapshot) return NULL;
-    /* The list lives as long as the plan: manifests inherit from it while they are read, and errors name its paths. */
-    NL_TRY(nl_manifest_cache_list(input->cache, input->fs, input->snapshot, input->memory, &self->object->list));
-    self->files = self->object->list->files;
-    self->file_count = self->object->list->file_count;
+    NL_TRY(collect_manifests(self));
     NL_TRY(project_all(self));
-    if (input->after_snapshot_id > 0) collect_appended(self);
     self->object->manifests = NL_NEW_ARRAY(self->object->arena, const nl_manifest *, self->file_count);
     self->object->manifest_count = self->file_count;
     self->is_wanted = NL_NEW_ARRAY(self->arena, bool, self->file_count);

@@ -27,6 +27,7 @@
     G(array_more)             \
     G(array_sort)             \
     G(map_more)               \
+    G(map_sort)               \
     G(misc)                   \
     G(random)                 \
     G(sentences)              \

@@ -180,9 +180,13 @@ static nl_status bind_arithmetic(nl_bind *bind, nl_bound_function *bound)
         bool is_handled = false;
         NL_TRY(nl_bind_time_arithmetic(bind, bound, arith, &is_handled));
         if (is_handled) return NULL;
-        const bool is_one_type = (given[0]->id == NL_TYPE_STRING) != (given[1]->id == NL_TYPE_STRING) && bind->confs->is_ansi;
+        /* Beside a date or a timestamp a string is one, too. */
+        const nl_type *time = given[given[0]->id == NL_TYPE_STRING];
+        const bool is_date = time->id == NL_TYPE_DATE || time->id == NL_TYPE_TIMESTAMP || time->id == NL_TYPE_TIMESTAMP_NTZ;
+        const bool has_string = given[0]->id == NL_TYPE_STRING || given[1]->id == NL_TYPE_STRING;
+        const bool is_one_type = is_date && (nl_type_equal(given[0], given[1]) || (has_string && bind->confs->is_ansi));
         if (!is_one_type) return nl_bind_diff_types(bind);
-        bind->argument_types[0] = bind->argument_types[1] = given[given[0]->id == NL_TYPE_STRING];
+        bind->argument_types[0] = bind->argument_types[1] = time;
         return wrong_type(bind, arith);
     }
     promote(bind, 0, given[1]);

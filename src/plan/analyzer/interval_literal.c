@@ -11,7 +11,8 @@
 
 typedef struct interval_sum {
     int64_t months;
-    nl_int128 micros;
+    nl_int128 micros;   /* days included */
+    int64_t days;       /* the part of them that was written as days or weeks */
     bool has_months, has_time;
     nl_interval_field first, last; /* widest and narrowest field met */
 } interval_sum;
@@ -86,18 +87,26 @@ static bool scaled_number(nl_str text, int64_t scale, bool allows_fraction, int6
     return true;
 }
 
+/* A minus before a text that begins with one: it is positive. */
+static nl_str once_negative(nl_str text)
+{
+    return text.length > 1 && text.data[0] == '-' && text.data[1] == '-' ? nl_str_slice(text, 2, text.length) : text;
+}
+
 static nl_status add_unit(interval_sum *sum, nl_arena *arena, const nl_ast_interval_part *part)
 {
     int64_t amount = 0;
-    if (!is_number(part->value)) return NL_RAISE(_LEGACY_ERROR_TEMP_0026, NL_P_STR("value", part->value));
-    const nl_str input = nl_arena_f(arena, " " NL_STR_FMT " %ss", NL_STR_ARG(part->value), units[part->unit].word);
+    const nl_str value = once_negative(part->value);
+    if (!is_number(value)) return NL_RAISE(_LEGACY_ERROR_TEMP_0026, NL_P_STR("value", value));
+    const nl_str input = nl_arena_f(arena, " " NL_STR_FMT " %ss", NL_STR_ARG(value), units[part->unit].word);
     if (units[part->unit].scale == 0) return NL_RAISE(INVALID_INTERVAL_FORMAT__INVALID_UNIT, NL_P_STR("input", input), NL_P_STR("unit", nl_arena_f(arena, "%ss", units[part->unit].word)));
-    const bool has_point = nl_str_find_char(part->value, '.', 0) != NL_NOT_FOUND;
+    const bool has_point = nl_str_find_char(value, '.', 0) != NL_NOT_FOUND;
     if (has_point && !units[part->unit].allows_fraction)
         return NL_RAISE(INVALID_INTERVAL_FORMAT__INVALID_FRACTION, NL_P_STR("input", input), NL_P_STR("unit", nl_arena_f(arena, "'%s'", units[part->unit].word)));
-    const bool fits = scaled_number(part->value, units[part->unit].scale, true, &amount) && !(units[part->unit].is_months && __builtin_add_overflow(sum->months, amount, &sum->months));
+    const bool fits = scaled_number(value, units[part->unit].scale, true, &amount) && !(units[part->unit].is_months && __builtin_add_overflow(sum->months, amount, &sum->months));
     if (!fits) return NL_RAISE(INVALID_INTERVAL_FORMAT__ARITHMETIC_EXCEPTION, NL_P_STR("input", input));
     if (!units[part->unit].is_months) sum->micros += amount;
+    if (units[part->unit].field == NL_FIELD_DAY) sum->days += amount / NL_MICROS_PER_DAY;
     widen(sum, units[part->unit].field);
     return NULL;
 }
@@ -134,17 +143,16 @@ static bool has_months_shape(nl_str text)
     if (dash == NL_NOT_FOUND || dash == 0) return false;
     int64_t month;
     const nl_str head = nl_str_slice(text, 0, dash), tail = nl_str_trim(nl_str_slice(text, dash + 1, text.length));
-    return is_number(head) && nl_parse_int64(tail, &month) && month < 12;
+    return nl_str_find_char(head, '\t', 0) == NL_NOT_FOUND && is_number(head) && nl_parse_int64(tail, &month) && month < 12;
 }
 
 static nl_status range_value(nl_arena *arena, const nl_ast_interval_part *part, nl_value *value)
 {
     const nl_interval_field from = units[part->unit].field, to = units[part->to].field;
-    nl_str text = part->value;
+    const nl_str text = once_negative(part->value);
     int32_t months = 0;
     int64_t micros = 0;
     if (!part->is_string) return NL_RAISE(_LEGACY_ERROR_TEMP_0027);
-    if (text.length > 1 && text.data[0] == '-' && text.data[1] == '-') text = nl_str_slice(text, 2, text.length); /* - before the text and in it */
     if (!is_range(from, to))
         return NL_RAISE(INVALID_INTERVAL_FORMAT__UNSUPPORTED_FROM_TO_EXPRESSION, NL_P_STR("input", text), NL_P("from", units[part->unit].word), NL_P("to", units[part->to].word));
     if (to == NL_FIELD_MONTH) {
@@ -195,6 +203,7 @@ static nl_status text_value(nl_scope *scope, nl_str text, interval_sum *sum)
     }
     find_fields(sum, text);
     sum->months = interval.months;
+    sum->days = interval.days;
     sum->micros = (nl_int128)interval.days * NL_MICROS_PER_DAY + interval.micros;
     return NULL;
 }
@@ -212,7 +221,7 @@ static nl_status sum_value(const interval_sum *sum, nl_str written, nl_value *va
 }
 
 /* spark.sql.legacy.interval.enabled: months, days and microseconds side by side. */
-static void as_calendar_interval(nl_value *value)
+static void as_calendar_interval(int64_t days, nl_value *value)
 {
     const bool is_months = value->type->id == NL_TYPE_INTERVAL_YM;
     const int64_t amount = value->integer;
@@ -220,7 +229,7 @@ static void as_calendar_interval(nl_value *value)
     if (is_months)
         value->interval.months = (int32_t)amount;
     else
-        value->interval = (nl_interval){.days = (int32_t)(amount / NL_MICROS_PER_DAY), .micros = amount % NL_MICROS_PER_DAY};
+        value->interval = (nl_interval){.days = (int32_t)days, .micros = amount - days * NL_MICROS_PER_DAY};
 }
 
 nl_status nl_interval_literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value *value)
@@ -231,11 +240,12 @@ nl_status nl_interval_literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_
     if (literal->kind == NL_AST_LITERAL_INTERVAL_TEXT) NL_TRY(text_value(scope, literal->text, &sum));
     if (literal->part_count == 1 && literal->parts[0].has_to) {
         NL_TRY(range_value(nl_scope_arena(scope), &literal->parts[0], value));
+        if (units[literal->parts[0].unit].field == NL_FIELD_DAY) sum.days = value->integer / NL_MICROS_PER_DAY;
     } else {
         for (uint32_t i = 0; i < literal->part_count; i++) NL_TRY(add_unit(&sum, nl_scope_arena(scope), &literal->parts[i]));
         NL_TRY(sum_value(&sum, written, value));
     }
     const nl_session *session = nl_scope_confs(scope)->session;
-    if (session && nl_session_get_bool(session, "spark.sql.legacy.interval.enabled")) as_calendar_interval(value);
+    if (session && nl_session_get_bool(session, "spark.sql.legacy.interval.enabled")) as_calendar_interval(sum.days, value);
     return NULL;
 }

@@ -55,6 +55,9 @@ static nl_str literal_text(nl_scope *scope, const nl_value *value)
     case NL_TYPE_TIMESTAMP:
         text = value_text(arena, value, NL_TEXT_CAST, zone);
         return nl_arena_f(arena, "TIMESTAMP '" NL_STR_FMT "'", NL_STR_ARG(text));
+    case NL_TYPE_INTERVAL:
+        text = value_text(arena, value, NL_TEXT_CAST, zone);
+        return nl_arena_f(arena, "INTERVAL '" NL_STR_FMT "'", NL_STR_ARG(text));
     case NL_TYPE_TIMESTAMP_NTZ:
         text = value_text(arena, value, NL_TEXT_CAST, zone);
         return nl_arena_f(arena, "TIMESTAMP_NTZ '" NL_STR_FMT "'", NL_STR_ARG(text));
@@ -65,7 +68,6 @@ static nl_str literal_text(nl_scope *scope, const nl_value *value)
     }
     case NL_TYPE_INTERVAL_YM:
     case NL_TYPE_INTERVAL_DT:
-    case NL_TYPE_INTERVAL:
         return value_text(arena, value, NL_TEXT_SHOW, zone);
     case NL_TYPE_NULL:
     case NL_TYPE_BOOLEAN:

@@ -354,8 +354,7 @@ static nl_status refuse_order_aggregates(selection *s)
 
 static nl_status aggregate(selection *s)
 {
-    if (s->having && !needs_aggregation(s)) return nl_sql_at(NL_RAISE(MISSING_GROUP_BY), s->env->text, s->term->range, false);
-    if (!needs_aggregation(s)) return refuse_order_aggregates(s);
+    if (!needs_aggregation(s) && !s->having) return refuse_order_aggregates(s);
     s->is_aggregated = true;
     if (s->having) NL_TRY(inline_items(s, s->having, &s->having));
     for (uint32_t i = 0; i < s->order_count; i++)

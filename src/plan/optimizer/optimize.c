@@ -5,6 +5,7 @@ const nl_rule nl_rules[] = {
     {"remove aliases", nl_rule_remove_aliases, true},
     {"inline common table expressions", nl_rule_inline_ctes, false},
     {"simplify expressions", nl_rule_simplify, false},
+    {"sort map keys", nl_rule_sort_map_keys, true},
     {"rewrite set operations", nl_rule_rewrite_sets, true},
     {"key collations", nl_rule_key_collations, true},
     {"unnest subqueries", nl_rule_unnest_subqueries, true},

@@ -25,6 +25,7 @@ extern const uint32_t nl_rule_count;
 NL_MUST_USE nl_status nl_rule_remove_aliases(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_inline_ctes(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_rewrite_sets(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_rule_sort_map_keys(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_key_collations(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_simplify(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_unnest_subqueries(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);

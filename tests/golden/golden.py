@@ -153,7 +153,7 @@ NOT_COMPARED = re.compile(r"^(Created By|Created Time|Last Access|Owner|Partitio
 def comparable(text):
     text = NOT_COMPARED.sub(r"\1", text)
     text = re.sub(r"#\d+", "#x", text)
-    return re.sub(r"[ \t]+$", "", text, flags=re.M).rstrip()  # the files end with their last row's blanks cut off
+    return re.sub(r"[ \t]+$", "", text, flags=re.M)  # the files end with their last row's blanks cut off
 
 
 def same_cell(wanted, got):
@@ -194,10 +194,11 @@ def has_own_order(sql):
 
 
 def same_rows(statement, text):
-    wanted, got = comparable(statement.output).split("\n"), comparable(text).split("\n")
-    if same_lines(wanted, got):
+    wanted, got = comparable(statement.output), comparable(text.removesuffix("\n"))
+    if same_lines(wanted.rstrip().split("\n"), got.rstrip().split("\n")):
         return True
-    return not has_own_order(statement.sql) and same_lines(sorted(wanted), sorted(got))
+    # Empty rows come first in the sorted files, and anywhere in the answer.
+    return not has_own_order(statement.sql) and same_lines(sorted(wanted.split("\n")), sorted(got.split("\n")))
 
 
 def normal(parameters):

@@ -44,13 +44,12 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
     found->view = statement->query;
     found->view_namespace = scope;
     found->view_namespace_count = view->namespace_count + 1;
-    if (view->columns) {
-        const nl_type *columns = nl_type_struct(command->arena, view->columns, view->column_count);
-        found->view_columns = columns->children;
-        found->view_column_count = view->column_count;
-    }
-    found->view_binding = view->binding;
-    found->view_query_columns = nl_view_copy(command->arena, view)->query_columns;
+    if (!view->columns) return NULL;
+    const nl_temp_view *copy = nl_view_copy(command->arena, view); /* the plan may outlive the view */
+    found->view_columns = copy->columns;
+    found->view_column_count = copy->column_count;
+    found->view_binding = copy->binding;
+    found->view_query_columns = copy->query_columns;
     return NULL;
 }
 

@@ -25,22 +25,7 @@ bool nl_view_is_permanent(const nl_temp_view *view)
 nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view)
 {
     nl_temp_view *copy = NL_NEW(arena, nl_temp_view);
-    *copy = *view;
-    copy->name = nl_arena_str(arena, view->name);
-    copy->sql = nl_arena_str(arena, view->sql);
-    copy->catalog = nl_arena_str(arena, view->catalog);
-    copy->comment = nl_arena_str(arena, view->comment);
-    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, view->namespace_count + 1);
-    for (uint32_t i = 0; i < view->namespace_count; i++) parts[i] = nl_arena_str(arena, view->namespace_parts[i]);
-    copy->namespace_parts = parts;
-    nl_property *properties = NL_NEW_ARRAY(arena, nl_property, view->property_count + 1);
-    for (uint32_t i = 0; i < view->property_count; i++)
-        properties[i] = (nl_property){nl_arena_str(arena, view->properties[i].key), nl_arena_str(arena, view->properties[i].value)};
-    copy->properties = properties;
-    if (view->columns) copy->columns = nl_type_copy(arena, nl_type_struct(arena, view->columns, view->column_count))->children;
-    nl_str *names = NL_NEW_ARRAY(arena, nl_str, view->column_count + 1);
-    for (uint32_t i = 0; view->query_columns && i < view->column_count; i++) names[i] = nl_arena_str(arena, view->query_columns[i]);
-    copy->query_columns = view->query_columns ? names : NULL;
+    *copy = nl_temp_view_copy(arena, view);
     return copy;
 }
 

@@ -17,7 +17,7 @@ static void free_view(nl_view_entry *entry)
     nl_arena_free(entry->arena);
 }
 
-static nl_temp_view copy_view(nl_arena *arena, const nl_temp_view *view)
+nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view)
 {
     nl_temp_view copy = *view;
     copy.name = nl_arena_str(arena, view->name);
@@ -63,7 +63,7 @@ nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, boo
         free_view(&session->views[at]);
     }
     nl_arena *arena = nl_arena_new(NULL);
-    session->views[at] = (nl_view_entry){arena, copy_view(arena, view)};
+    session->views[at] = (nl_view_entry){arena, nl_temp_view_copy(arena, view)};
     return NULL;
 }
 

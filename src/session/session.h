@@ -105,6 +105,8 @@ typedef struct nl_temp_view {
     /* A DataFrame: its query, made anew in the arena of each statement that names the view. NULL: the handle is a table. */
     nl_status (*make_query)(void *handle, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text);
 } nl_temp_view;
+/* Everything in the arena but the handle, which both share. */
+nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view);
 /* Copies everything but the handle, which is taken. TEMP_TABLE_OR_VIEW_ALREADY_EXISTS unless is_replace. */
 NL_MUST_USE nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace);
 const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global); /* any case; or NULL */

@@ -16,6 +16,7 @@
 
 #include "exec/python/program.h"
 #include "iceberg/snapshot.h"
+#include "shell/spark_options.h"
 #include "storage/io_error.h"
 
 extern char **environ;
@@ -35,16 +36,6 @@ extern const char nl_python_driver_end[] __attribute__((visibility("hidden")));
 static bool is_program(nl_str path)
 {
     return path.length > 0 && access(path.data, X_OK) == 0;
-}
-
-static nl_str conf_value(const nl_list *confs, const char *key)
-{
-    nl_str value = {0};
-    for (uint32_t i = 0; i < confs->count; i++) {
-        const nl_property *conf = confs->items[i];
-        if (nl_str_is(conf->key, key)) value = conf->value;
-    }
-    return value;
 }
 
 static bool file_contains(const char *path, const char *word)
@@ -117,7 +108,7 @@ nl_status nl_python_find(nl_arena *arena, const nl_list *confs, nl_str program, 
     static const char *const keys[] = {"spark.pyspark.driver.python", "spark.pyspark.python"};
     static const char *const variables[] = {"PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"};
     for (size_t i = 0; i < NL_COUNT(keys); i++) {
-        const nl_str value = conf_value(confs, keys[i]);
+        const nl_str value = nl_spark_conf_value(confs, keys[i]);
         if (value.length) return named_python(arena, keys[i], nl_arena_str(arena, value), interpreter);
     }
     for (size_t i = 0; i < NL_COUNT(variables); i++)

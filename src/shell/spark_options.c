@@ -278,3 +278,13 @@ nl_status nl_spark_flags_open_session(const nl_spark_flags *flags, nl_session **
     free(confs);
     return status;
 }
+
+nl_str nl_spark_conf_value(const nl_list *confs, const char *key)
+{
+    nl_str value = {0};
+    for (uint32_t i = 0; i < confs->count; i++) {
+        const nl_property *conf = confs->items[i];
+        if (nl_str_is(conf->key, key)) value = conf->value;
+    }
+    return value;
+}

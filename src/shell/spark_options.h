@@ -33,5 +33,7 @@ typedef struct nl_script_source {
 /* Fails: NILAS_ILLEGAL_ARGUMENT naming the flag; files that cannot be read. */
 NL_MUST_USE nl_status nl_spark_flags_parse(nl_arena *arena, nl_spark_program program, int argument_count, char **arguments, nl_spark_flags *flags);
 void nl_spark_flags_print_help(nl_spark_program program); /* the list of flags */
+/* The value of a key among nl_property *: the last one counts; data NULL: there is none. */
+nl_str nl_spark_conf_value(const nl_list *confs, const char *key);
 /* A session with the flags' confs and variables; owned. */
 NL_MUST_USE nl_status nl_spark_flags_open_session(const nl_spark_flags *flags, nl_session **session);

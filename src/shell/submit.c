@@ -51,20 +51,9 @@ static void add_conf(nl_arena *arena, nl_list *confs, const char *key, nl_str va
     nl_list_add(arena, confs, conf);
 }
 
-/* The last one counts; data NULL: there is none. */
-static nl_str conf_value(const nl_list *confs, const char *key)
-{
-    nl_str value = {0};
-    for (uint32_t i = 0; i < confs->count; i++) {
-        const nl_property *conf = confs->items[i];
-        if (nl_str_is(conf->key, key)) value = conf->value;
-    }
-    return value;
-}
-
 static bool has_conf(const nl_list *confs, const char *key)
 {
-    return conf_value(confs, key).data != NULL;
+    return nl_spark_conf_value(confs, key).data != NULL;
 }
 
 /* Python workers of the server run the same Python as the program; the application's name is the file's, as Spark has it. */
@@ -95,10 +84,10 @@ static nl_status run_with_server(nl_arena *arena, nl_spark_flags *flags, nl_pyth
     nl_connect *server = NULL;
     NL_TRY(nl_connect_start(&options, &server));
     run->remote = nl_arena_f(arena, "sc://localhost:%u/;token=%s", (unsigned)nl_connect_port(server), token);
-    const nl_str python_files = conf_value(&flags->confs, "spark.submit.pyFiles");
+    const nl_str python_files = nl_spark_conf_value(&flags->confs, "spark.submit.pyFiles");
     run->python_files = flags->python_files || !python_files.length ? flags->python_files : nl_str_c(arena, python_files);
-    run->files = conf_value(&flags->confs, "spark.files");
-    run->archives = conf_value(&flags->confs, "spark.archives");
+    run->files = nl_spark_conf_value(&flags->confs, "spark.files");
+    run->archives = nl_spark_conf_value(&flags->confs, "spark.archives");
     nl_status status = nl_python_run_program(arena, run, exit_status);
     nl_connect_stop(server);
     return status;

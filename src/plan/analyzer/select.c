@@ -2,6 +2,8 @@
  * filter, aggregation, HAVING, windows, generators, projection (several with lateral aliases), DISTINCT, sort, limit. */
 #include "plan/analyzer/analyzer.h"
 
+#include "session/session.h"
+
 typedef struct selection {
     nl_env *env;
     nl_arena *arena;
@@ -32,12 +34,9 @@ static bool find_forbidden(void *context, const nl_expr *expr)
     return false;
 }
 
-static nl_status resolve_where(selection *s)
+/* The rows of which the condition, which may not aggregate, is true. */
+static nl_status filter_rows(selection *s, const nl_expr *condition)
 {
-    if (!s->select->where) return NULL;
-    const nl_expr *condition = NULL;
-    s->scope.clause = NL_CLAUSE_WHERE;
-    NL_TRY(nl_resolve_condition(&s->scope, s->select->where, &condition));
     const nl_expr *forbidden = NULL;
     nl_expr_walk(condition, find_forbidden, (void *)&forbidden);
     if (forbidden)
@@ -46,6 +45,15 @@ static nl_status resolve_where(selection *s)
                          s->env->text, s->term->range, false);
     s->plan = nl_logical_filter(s->arena, s->plan, condition);
     return NULL;
+}
+
+static nl_status resolve_where(selection *s)
+{
+    if (!s->select->where) return NULL;
+    const nl_expr *condition = NULL;
+    s->scope.clause = NL_CLAUSE_WHERE;
+    NL_TRY(nl_resolve_condition(&s->scope, s->select->where, &condition));
+    return filter_rows(s, condition);
 }
 
 /* ---- window() and session_window() ---- */
@@ -352,8 +360,27 @@ static nl_status refuse_order_aggregates(selection *s)
     return NULL;
 }
 
+/* spark.sql.legacy.parser.havingWithoutGroupByAsWhere: HAVING over a SELECT without GROUP BY and aggregates is its WHERE. */
+static nl_status having_as_where(selection *s)
+{
+    const nl_session *session = nl_scope_confs(&s->scope)->session;
+    const nl_expr *condition = s->having;
+    if (!condition || !session || !nl_session_get_bool(session, "spark.sql.legacy.parser.havingWithoutGroupByAsWhere")) return NULL;
+    s->having = NULL;
+    if (needs_aggregation(s)) {
+        s->having = condition;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->items.count || s->generators.count; i++) /* they come before that filter in Spark */
+        if (s->generators.count || nl_expr_has(s->items.list[i].expr, NL_EXPR_WINDOW))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "HAVING without GROUP BY beside window functions or generators is not supported with spark.sql.legacy.parser.havingWithoutGroupByAsWhere");
+    NL_TRY(inline_items(s, condition, &condition));
+    return filter_rows(s, condition);
+}
+
 static nl_status aggregate(selection *s)
 {
+    NL_TRY(having_as_where(s));
     if (!needs_aggregation(s) && !s->having) return refuse_order_aggregates(s);
     s->is_aggregated = true;
     if (s->having) NL_TRY(inline_items(s, s->having, &s->having));

@@ -251,3 +251,11 @@ bool nl_cast_can_fail(const nl_type *from, const nl_type *to, bool is_ansi)
     if (is_datetime(from) && is_datetime(to)) return from->id == NL_TYPE_DATE;
     return true;
 }
+
+bool nl_type_has_map(const nl_type *type)
+{
+    if (type->id == NL_TYPE_MAP) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (nl_type_has_map(type->children[i].type)) return true;
+    return false;
+}

@@ -29,3 +29,5 @@ bool nl_cast_can_fail(const nl_type *from, const nl_type *to, bool is_ansi);
 const nl_type *nl_decimal_adjust(int precision, int scale);
 const nl_type *nl_decimal_of_integer(const nl_type *integral); /* TINYINT (3,0) SMALLINT (5,0) INT (10,0) BIGINT (20,0) */
 const nl_type *nl_decimal_of_integer_in_trino(const nl_type *integral); /* the same, BIGINT (19,0) */
+/* Is it a MAP, or does one stand inside? */
+bool nl_type_has_map(const nl_type *type);

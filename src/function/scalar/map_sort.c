@@ -5,13 +5,7 @@
 
 #include <stdlib.h>
 
-static bool has_map(const nl_type *type)
-{
-    if (type->id == NL_TYPE_MAP) return true;
-    for (uint32_t i = 0; i < type->child_count; i++)
-        if (has_map(type->children[i].type)) return true;
-    return false;
-}
+#include "function/coercion.h"
 
 static int compare_keys(const void *a, const void *b, void *keys)
 {
@@ -47,7 +41,7 @@ static nl_status sort_entries(nl_vector *map, nl_memory *memory)
 
 static nl_status sort_maps(nl_vector *vector, nl_memory *memory)
 {
-    if (!has_map(vector->type)) return NULL;
+    if (!nl_type_has_map(vector->type)) return NULL;
     if (vector->encoding != NL_FLAT) {
         nl_vector flat = {0};
         NL_TRY(nl_vector_flatten(vector, false, memory, &flat));

@@ -198,6 +198,8 @@ NL_MUST_USE nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr 
 NL_MUST_USE nl_status nl_shape_view(nl_env *env, const nl_resolved_relation *found, const nl_logical *body, nl_ast_range range, const nl_logical **plan);
 /* INTERVAL '…', INTERVAL 1 DAY 2 HOURS, INTERVAL '1-2' YEAR TO MONTH (interval_literal.c). */
 NL_MUST_USE nl_status nl_interval_literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value *value);
+/* A format with the texts of two expressions in it. */
+const nl_pretty *nl_pretty_two(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b);
 /* + and - with dates, timestamps and intervals (date_arithmetic.c); *result NULL: they are as those of any other types. */
 NL_MUST_USE nl_status nl_resolve_date_arithmetic(nl_scope *scope, nl_ast_binary_op op, const nl_expr *left, const nl_expr *right, const nl_expr **result);
 bool nl_is_date_time(const nl_type *type);

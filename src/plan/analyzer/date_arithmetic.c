@@ -3,12 +3,6 @@
 
 #define TIMESTAMPS "\"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)\""
 
-static const nl_pretty *pretty2(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b)
-{
-    const nl_pretty *const parts[] = {nl_expr_pretty(arena, a), nl_expr_pretty(arena, b)};
-    return nl_pretty_parts(arena, format, parts, 2);
-}
-
 static nl_status call(nl_scope *scope, const char *name, const nl_expr *a, const nl_expr *b, const nl_expr **result)
 {
     const nl_expr *const args[] = {a, b};
@@ -46,7 +40,7 @@ typedef struct operands {
 static nl_status raise_type(const operands *o, nl_str format, const nl_expr *first, const nl_expr *second, uint32_t index, const char *required)
 {
     const nl_expr *wrong = index ? second : first;
-    const nl_expr *shown = nl_expr_with_pretty(o->arena, first, pretty2(o->arena, format, first, second));
+    const nl_expr *shown = nl_expr_with_pretty(o->arena, first, nl_pretty_two(o->arena, format, first, second));
     return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(o->arena, shown)), NL_P("paramIndex", index ? "second" : "first"),
                     NL_P("requiredType", required), NL_P_STR("inputSql", nl_quote_expr(o->arena, wrong)), NL_P_STR("inputType", nl_quote_type(o->arena, wrong->type)));
 }
@@ -63,7 +57,7 @@ static nl_status resolve_with_string(const operands *o, const nl_expr **result)
         return raise_type(o, NL_STR("date_add(\1, \1)"), o->left, o->right, 1, "(\"INT\" or \"SMALLINT\" or \"TINYINT\")");
     const nl_expr *cast = nl_expr_cast(o->arena, text, date->type, nl_scope_cast_mode(o->scope));
     NL_TRY(call(o->scope, "-", is_left_text ? cast : o->left, is_left_text ? o->right : cast, result));
-    *result = nl_expr_with_pretty(o->arena, *result, pretty2(o->arena, NL_STR("(\1 - \1)"), o->left, o->right));
+    *result = nl_expr_with_pretty(o->arena, *result, nl_pretty_two(o->arena, NL_STR("(\1 - \1)"), o->left, o->right));
     return NULL;
 }
 
@@ -79,7 +73,7 @@ static nl_status resolve_beside_interval(const operands *o, const nl_expr **resu
     const nl_cast_mode mode = nl_scope_cast_mode(o->scope);
     NL_TRY(call(o->scope, o->is_add ? "+" : "-", nl_expr_cast(o->arena, other, nl_type_of(NL_TYPE_TIMESTAMP), mode), interval, result));
     *result = nl_expr_with_pretty(o->arena, nl_expr_cast(o->arena, *result, nl_type_string(), mode),
-                                  pretty2(o->arena, o->is_add ? NL_STR("\1 + \1") : NL_STR("\1 - \1"), other, interval));
+                                  nl_pretty_two(o->arena, o->is_add ? NL_STR("\1 + \1") : NL_STR("\1 - \1"), other, interval));
     return NULL;
 }
 
@@ -95,13 +89,13 @@ static nl_status resolve_difference(const operands *o, const nl_expr **result)
         return raise_type(o, NL_STR("(\1 - \1)"), o->left, o->right, is_left_wrong ? 0 : 1, is_timestamp(time->type) ? TIMESTAMPS : "\"DATE\"");
     const nl_expr *cast = nl_expr_cast(o->arena, wrong, time->type, nl_scope_cast_mode(o->scope));
     NL_TRY(call(o->scope, "-", is_left_wrong ? cast : o->left, is_left_wrong ? o->right : cast, result));
-    *result = nl_expr_with_pretty(o->arena, *result, pretty2(o->arena, NL_STR("(\1 - \1)"), o->left, o->right));
+    *result = nl_expr_with_pretty(o->arena, *result, nl_pretty_two(o->arena, NL_STR("(\1 - \1)"), o->left, o->right));
     return NULL;
 }
 
 static nl_status raise_void(const operands *o)
 {
-    const nl_expr *shown = nl_expr_with_pretty(o->arena, o->left, pretty2(o->arena, NL_STR("(\1 + \1)"), o->left, o->right));
+    const nl_expr *shown = nl_expr_with_pretty(o->arena, o->left, nl_pretty_two(o->arena, NL_STR("(\1 + \1)"), o->left, o->right));
     return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(o->arena, shown)), NL_P_STR("left", nl_quote_type(o->arena, o->left->type)),
                     NL_P_STR("right", nl_quote_type(o->arena, o->right->type)));
 }
@@ -123,7 +117,7 @@ static nl_status resolve_shift(operands *o, const nl_expr **result)
     nl_str format = o->is_add ? NL_STR("\1 + \1") : NL_STR("\1 - \1");
     const bool is_days = time->id == NL_TYPE_DATE && by->id == NL_TYPE_INTERVAL_DT && by->end_field == NL_FIELD_DAY;
     if (is_days) format = o->is_add ? NL_STR("date_add(\1, extractansiintervaldays(\1))") : NL_STR("date_add(\1, (- extractansiintervaldays(\1)))");
-    *result = nl_expr_with_pretty(o->arena, *result, pretty2(o->arena, format, o->left, o->right));
+    *result = nl_expr_with_pretty(o->arena, *result, nl_pretty_two(o->arena, format, o->left, o->right));
     return NULL;
 }
 

@@ -5,7 +5,7 @@
 #include "function/coercion.h"
 #include "session/session.h"
 
-static const nl_pretty *pretty2(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b)
+const nl_pretty *nl_pretty_two(nl_arena *arena, nl_str format, const nl_expr *a, const nl_expr *b)
 {
     const nl_pretty *const parts[] = {nl_expr_pretty(arena, a), nl_expr_pretty(arena, b)};
     return nl_pretty_parts(arena, format, parts, 2);
@@ -48,7 +48,7 @@ static bool as_boolean(nl_scope *scope, const nl_expr **expr)
 static nl_status connect(nl_scope *scope, bool is_and, const nl_expr *a, const nl_expr *b, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    const nl_pretty *pretty = pretty2(arena, is_and ? NL_STR("(\1 AND \1)") : NL_STR("(\1 OR \1)"), a, b);
+    const nl_pretty *pretty = nl_pretty_two(arena, is_and ? NL_STR("(\1 AND \1)") : NL_STR("(\1 OR \1)"), a, b);
     const nl_type *a_type = a->type;
     const nl_type *b_type = b->type;
     const bool is_typed = as_boolean(scope, &a) && as_boolean(scope, &b);
@@ -162,7 +162,7 @@ static nl_status check_nested_operands(nl_scope *scope, const char *name, const 
     nl_arena *arena = nl_scope_arena(scope);
     const bool is_nested = left->type->child_count > 0 && left->type->id == right->type->id;
     if (!is_nested || !nl_types_mix_strings(left->type, right->type)) return NULL;
-    const nl_expr *shown = named(arena, left, pretty2(arena, nl_arena_f(arena, "(\1 %s \1)", name), left, right));
+    const nl_expr *shown = named(arena, left, nl_pretty_two(arena, nl_arena_f(arena, "(\1 %s \1)", name), left, right));
     return NL_RAISE(DATATYPE_MISMATCH__BINARY_OP_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
                     NL_P_STR("left", nl_quote_type(arena, left->type)), NL_P_STR("right", nl_quote_type(arena, right->type)));
 }
@@ -198,7 +198,7 @@ static nl_status resolve_concat(nl_scope *scope, const nl_ast_expr *ast, const n
         const nl_expr *shown = left;
         NL_TRY(nl_sql_at(operator_call(scope, "concat", left, parts[i], &left), scope->env->text, ((const nl_ast_expr *)nodes.items[nodes.count - i])->range,
                          false));
-        left = named(arena, left, pretty2(arena, NL_STR("concat(\1, \1)"), shown, parts[i]));
+        left = named(arena, left, nl_pretty_two(arena, NL_STR("concat(\1, \1)"), shown, parts[i]));
     }
     *result = left;
     return NULL;
@@ -239,7 +239,7 @@ static nl_status resolve_integer_division(nl_scope *scope, const nl_expr *left, 
     nl_arena *arena = nl_scope_arena(scope);
     const nl_type *type = nl_common_type(arena, left->type, right->type, NL_RULES_TRINO);
     NL_TRY(operator_call(scope, "div", left, right, result));
-    *result = named(arena, nl_expr_cast(arena, *result, type, nl_scope_cast_mode(scope)), pretty2(arena, NL_STR("(\1 / \1)"), left, right));
+    *result = named(arena, nl_expr_cast(arena, *result, type, nl_scope_cast_mode(scope)), nl_pretty_two(arena, NL_STR("(\1 / \1)"), left, right));
     return NULL;
 }
 
@@ -279,7 +279,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
         right = swap;
     }
     const nl_str format = nl_arena_f(arena, "(\1 %s \1)", name);
-    *result = named(arena, *result, pretty2(arena, format, left, right));
+    *result = named(arena, *result, nl_pretty_two(arena, format, left, right));
     if (op == NL_AST_BINARY_NEQ) *result = negate(arena, *result);
     return NULL;
 }
@@ -409,7 +409,7 @@ static nl_status resolve_like(nl_scope *scope, const nl_ast_expr *ast, const nl_
     if (ast->like.kind == NL_AST_ILIKE) format = NL_STR("ilike(\1, \1)");
     if (ast->like.kind == NL_AST_LIKE && has_escape)
         format = nl_arena_f(arena, "\1 LIKE \1 ESCAPE '" NL_STR_FMT "'", NL_STR_ARG(ast->like.escape));
-    *result = named(arena, *result, pretty2(arena, format, args[0], args[1]));
+    *result = named(arena, *result, nl_pretty_two(arena, format, args[0], args[1]));
     if (ast->is_negated) *result = negate(arena, *result);
     return NULL;
 }
@@ -448,7 +448,7 @@ static nl_status resolve_is(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
     }
     const nl_expr *truth = nl_expr_boolean(arena, ast->is.kind == NL_AST_IS_TRUE);
     NL_TRY(operator_call(scope, "<=>", input, truth, result));
-    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 <=> \1)"), input, truth));
+    *result = named(arena, *result, nl_pretty_two(arena, NL_STR("(\1 <=> \1)"), input, truth));
     if (ast->is_negated) *result = negate(arena, *result);
     return NULL;
 }
@@ -461,7 +461,7 @@ static nl_status resolve_distinct(nl_scope *scope, const nl_ast_expr *ast, const
     NL_TRY(nl_resolve_expr(scope, ast->distinct.left, &left));
     NL_TRY(nl_resolve_expr(scope, ast->distinct.right, &right));
     NL_TRY(operator_call(scope, "<=>", left, right, result));
-    *result = named(arena, *result, pretty2(arena, NL_STR("(\1 <=> \1)"), left, right));
+    *result = named(arena, *result, nl_pretty_two(arena, NL_STR("(\1 <=> \1)"), left, right));
     if (!ast->is_negated) *result = negate(arena, *result);
     return NULL;
 }
@@ -481,7 +481,7 @@ static nl_status resolve_case(nl_scope *scope, const nl_ast_expr *ast, const nl_
         if (operand) {
             const nl_expr *pair[] = {operand, condition};
             NL_TRY(nl_collate_same(scope, NL_STR("="), pair, 2));
-            const nl_pretty *pretty = pretty2(arena, NL_STR("(\1 = \1)"), pair[0], pair[1]);
+            const nl_pretty *pretty = nl_pretty_two(arena, NL_STR("(\1 = \1)"), pair[0], pair[1]);
             NL_TRY(operator_call(scope, "=", pair[0], pair[1], &condition));
             condition = named(arena, condition, pretty);
         }
@@ -509,7 +509,7 @@ static nl_status resolve_subscript(nl_scope *scope, const nl_ast_expr *ast, cons
                         NL_P_STR("other", nl_quote_type(arena, type)));
     const char *name = is_trino(scope) ? "trino_subscript" : type->id == NL_TYPE_MAP ? "[]" : nl_scope_confs(scope)->is_ansi ? "[]" : "get";
     NL_TRY(nl_call_function(scope, nl_str_from(name), args, 2, result));
-    *result = named(arena, *result, pretty2(arena, NL_STR("\1[\1]"), args[0], args[1]));
+    *result = named(arena, *result, nl_pretty_two(arena, NL_STR("\1[\1]"), args[0], args[1]));
     return NULL;
 }
 

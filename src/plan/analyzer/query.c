@@ -48,14 +48,6 @@ static nl_status without_hidden(nl_env *env, const nl_logical *plan, const nl_lo
     return NULL;
 }
 
-static bool has_map(const nl_type *type, uint32_t depth)
-{
-    if (type->id == NL_TYPE_MAP) return true;
-    for (uint32_t i = 0; i < type->child_count && depth < NL_EXPRESSION_DEPTH_MAX; i++)
-        if (has_map(type->children[i].type, depth + 1)) return true;
-    return false;
-}
-
 nl_status nl_check_distinct_types(nl_plan_context *context, const nl_column *columns, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -63,7 +55,7 @@ nl_status nl_check_distinct_types(nl_plan_context *context, const nl_column *col
         if (column->is_hidden) continue;
         const nl_str name = nl_quote_name(context->arena, column->name);
         const nl_str type = nl_quote_type(context->arena, column->type);
-        if (has_map(column->type, 0)) return NL_RAISE(UNSUPPORTED_FEATURE__SET_OPERATION_ON_MAP_TYPE, NL_P_STR("colName", name), NL_P_STR("dataType", type));
+        if (nl_type_has_map(column->type)) return NL_RAISE(UNSUPPORTED_FEATURE__SET_OPERATION_ON_MAP_TYPE, NL_P_STR("colName", name), NL_P_STR("dataType", type));
         if (column->type->id == NL_TYPE_VARIANT)
             return NL_RAISE(UNSUPPORTED_FEATURE__SET_OPERATION_ON_VARIANT_TYPE, NL_P_STR("colName", name), NL_P_STR("dataType", type));
     }

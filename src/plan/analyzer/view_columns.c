@@ -50,24 +50,19 @@ static nl_status find_column(const shaping *self, uint32_t i, const nl_column **
     return there == wanted ? NULL : incompatible(self, names[i], wanted, there);
 }
 
-/* Numbers to wider ones, dates to timestamps, anything to text: nothing is lost. */
+/* Spark's up-cast: what loses nothing, numbers to floating-point ones even when they are rounded, anything plain to text. */
 static bool is_up_cast(const nl_type *from, const nl_type *to)
 {
-    if (nl_type_equal(from, to) || from->id == NL_TYPE_NULL) return true;
-    if (to->id == NL_TYPE_STRING) return !nl_type_is_nested(from) && from->id != NL_TYPE_BINARY;
-    if (from->id == NL_TYPE_DATE) return to->id == NL_TYPE_TIMESTAMP || to->id == NL_TYPE_TIMESTAMP_NTZ;
-    if (nl_type_is_nested(from)) {
-        bool is_up = from->id == to->id && from->child_count == to->child_count;
+    if (nl_type_is_nested(from) && to->id == from->id) {
+        bool is_up = from->child_count == to->child_count;
         for (uint32_t i = 0; is_up && i < from->child_count; i++)
             is_up = is_up_cast(from->children[i].type, to->children[i].type) && (to->children[i].is_nullable || !from->children[i].is_nullable);
         return is_up;
     }
-    if (!nl_type_is_numeric(from) || !nl_type_is_numeric(to)) return false;
-    if (to->id == NL_TYPE_DECIMAL) {
-        const nl_type *digits = from->id == NL_TYPE_DECIMAL ? from : nl_type_is_integral(from) ? nl_decimal_of_integer(from) : NULL;
-        return digits && to->scale >= digits->scale && to->precision - to->scale >= digits->precision - digits->scale;
-    }
-    return from->id != NL_TYPE_DECIMAL && from->id < to->id; /* TINYINT … DOUBLE stand in this order */
+    if (nl_is_upcast(from, to)) return true;
+    if (to->id == NL_TYPE_STRING) return !nl_type_is_nested(from) && from->id != NL_TYPE_BINARY;
+    const bool is_rounded = to->id == NL_TYPE_FLOAT || to->id == NL_TYPE_DOUBLE;
+    return is_rounded && nl_type_is_integral(from);
 }
 
 static nl_status raise_up_cast(const shaping *self, const nl_column *column, const nl_type *type)

@@ -3,13 +3,7 @@
  */
 #include "plan/optimizer/rules.h"
 
-static bool has_map(const nl_type *type)
-{
-    if (type->id == NL_TYPE_MAP) return true;
-    for (uint32_t i = 0; i < type->child_count; i++)
-        if (has_map(type->children[i].type)) return true;
-    return false;
-}
+#include "function/coercion.h"
 
 static nl_status visit(void *context, nl_arena *arena, const nl_logical *plan, const nl_logical **result)
 {
@@ -19,7 +13,7 @@ static nl_status visit(void *context, nl_arena *arena, const nl_logical *plan, c
     const nl_expr **keys = NL_NEW_ARRAY(arena, const nl_expr *, plan->aggregate.key_count + 1);
     for (uint32_t i = 0; i < plan->aggregate.key_count; i++) {
         keys[i] = plan->aggregate.keys[i];
-        if (!has_map(keys[i]->type) || nl_is_call(keys[i], "map_sort")) continue;
+        if (!nl_type_has_map(keys[i]->type) || nl_is_call(keys[i], "map_sort")) continue;
         NL_TRY(nl_call_rule(context, "map_sort", keys[i], NULL, &keys[i]));
         is_changed = true;
     }

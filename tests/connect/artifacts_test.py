@@ -13,11 +13,10 @@ import zipfile
 import zlib
 
 import grpc
-from pyspark.sql import SparkSession
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.functions import udf
 
-from server import Server, serving
+from server import Server, connected, serving
 from wire_test import Client, check, info, refusal
 
 logging.disable(logging.CRITICAL)
@@ -47,7 +46,7 @@ def add_package(spark, folder):
 
 
 def test_modules_are_imported(server):
-    spark = SparkSession.builder.remote(server.url).create()
+    spark = connected(server.url)
     check(answer(spark, lambda _: "warm") == "warm", "a worker is there before")
     spark.addArtifacts(write(os.path.join(FOLDER, "single.py"), "NAME = 'of the file'"), pyfile=True)
 
@@ -70,7 +69,7 @@ def test_modules_are_imported(server):
         raise AssertionError("an artifact is overwritten")
     except Exception as error:
         check("already exists" in str(error), str(error))
-    other = SparkSession.builder.remote(server.url).create()
+    other = connected(server.url)
     try:
         answer(other, imported)
         raise AssertionError("a module of another session is imported")
@@ -81,7 +80,7 @@ def test_modules_are_imported(server):
 
 
 def test_files_and_archives_are_found(server):
-    spark = SparkSession.builder.remote(server.url).create()
+    spark = connected(server.url)
     spark.addArtifacts(write(os.path.join(FOLDER, "data.txt"), "some data"), file=True)
     write(os.path.join(FOLDER, "inner.txt"), "of an archive")
     for name, opened in (("a.zip", None), ("b.tar.gz", "w:gz")):
@@ -154,7 +153,7 @@ def test_large_artifacts_cost_no_memory(server):
 def test_a_killed_server_leaves_no_folder(nilas):
     for has_worker in (True, False):
         server = Server(nilas, "--conf", f"spark.pyspark.python={sys.executable}")
-        spark = SparkSession.builder.remote(server.url).create()
+        spark = connected(server.url)
         SESSIONS_OF_KILLED.append(spark)  # its end would wait for the server
         spark.addArtifacts(write(os.path.join(FOLDER, f"file{has_worker}.txt"), "x"), file=True)
         if has_worker:

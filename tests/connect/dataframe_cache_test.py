@@ -7,9 +7,9 @@ import warnings
 
 from pyspark import StorageLevel
 from pyspark.errors import AnalysisException, IllegalArgumentException
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import functions as F
 
-from server import serving
+from server import connected, serving
 
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
@@ -199,7 +199,7 @@ def main():
     failed = 0
     with serving(sys.argv[1], *[word for conf in CONFS for word in ("-c", conf)]) as server:
         for name, run in tests:
-            spark, other = SparkSession.builder.remote(server.url).create(), SparkSession.builder.remote(server.url).create()
+            spark, other = connected(server.url), connected(server.url)
             try:
                 run(spark, other)
             except Exception as error:  # the next test is run, whatever it is

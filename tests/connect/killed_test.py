@@ -9,10 +9,9 @@ import traceback
 
 import pyarrow  # noqa: F401  imported once: the clients are forks
 import pyspark.sql.connect.session  # noqa: F401
-from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
-from server import serving
+from server import connected, serving
 from wire_test import check
 
 logging.disable(logging.CRITICAL)
@@ -26,7 +25,7 @@ def forked(url, work):
     process = os.fork()
     if process == 0:
         try:
-            spark = SparkSession.builder.remote(url).create()
+            spark = connected(url)
             work(spark, lambda: os.write(tells, b"."))
         except BaseException:
             traceback.print_exc()
@@ -146,7 +145,7 @@ def main():
             problems.append(f"memory grows: {states}")
         if not server.is_alive():
             problems.append(f"the server has died: {server.read_log()}")
-        spark = SparkSession.builder.remote(server.url).create()
+        spark = connected(server.url)
         if spark.range(10).count() != 10 or spark.catalog.databaseExists("local.killed"):
             problems.append("the server does not serve as before")
         spark.stop()

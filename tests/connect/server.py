@@ -8,6 +8,17 @@ import tempfile
 import time
 
 START_SECONDS = 20
+SESSIONS = []
+
+
+def connected(url):
+    """A new session, which lives as long as the program. A session that Python collects shuts the pool down by which the client
+    of all sessions tells servers what they need not keep (ExecutePlanResponseReattachableIterator), in whatever thread happens
+    to collect it: in one that holds the pool's lock the program stops for ever, in one of the pool itself every later query
+    fails with "cannot schedule new futures after shutdown". With any server."""
+    from pyspark.sql import SparkSession  # not of the scripts without PySpark
+    SESSIONS.append(SparkSession.builder.remote(url).create())
+    return SESSIONS[-1]
 
 
 class Server:

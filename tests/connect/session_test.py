@@ -6,13 +6,12 @@ import os
 import sys
 import threading
 import time
+import traceback
 import uuid
-
-from pyspark.sql import SparkSession
 
 from cases import CASES, plain
 from versions import plain_of_version
-from server import serving
+from server import connected, serving
 
 logging.disable(logging.CRITICAL)
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,7 +34,7 @@ def difference(name, found, expected):
 def run_cases(url, wanted):
     with open(os.path.join(HERE, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     problems = []
     for name in sorted(CASES):
@@ -57,8 +56,27 @@ def check(condition, what):
         raise AssertionError(what)
 
 
+def run_together(work, numbers):
+    """work(i) in a thread for every number at the same time: what each gave, in order. Fails with what each thread that failed says."""
+    given, wrong = {}, {}
+
+    def run(i):
+        try:
+            given[i] = work(i)
+        except BaseException:
+            wrong[i] = traceback.format_exc()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(not wrong, f"{len(wrong)} of {len(threads)} threads fail\n" + "\n".join(f"thread {i}: {text}" for i, text in sorted(wrong.items())))
+    return [given[i] for i in numbers]
+
+
 def test_a_query_is_interrupted_from_another_thread(url):
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     seen = []
 
     def run():
@@ -149,7 +167,7 @@ def run_beside(spark, name, interrupt):
 
 
 def test_a_long_command_leaves_its_session_free(url):
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     spark.sql("CREATE NAMESPACE IF NOT EXISTS local.db")
     for table in ("numbers", "others"):
         spark.sql(f"CREATE OR REPLACE TABLE local.db.{table} (n bigint) USING iceberg")
@@ -164,7 +182,7 @@ def test_a_long_command_leaves_its_session_free(url):
 
 
 def test_progress_is_told(url):
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     told, frame = [], spark.sql(HEAVY)
     spark.registerProgressHandler(lambda stages, inflight_tasks, operation_id, done: told.append((list(stages or ()), inflight_tasks, operation_id, done)))
     threading.Timer(4.5, spark.interruptAll).start()
@@ -182,36 +200,26 @@ def test_progress_is_told(url):
 
 
 def test_writes_of_one_session_run_at_the_same_time(url):
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     spark.sql("CREATE NAMESPACE IF NOT EXISTS local.db")
     spark.sql("CREATE OR REPLACE TABLE local.db.shared (i bigint, n bigint) USING iceberg")
-    wrong = []
 
     def run(i):
-        try:
-            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v{i} AS SELECT {i} AS i, id AS n FROM range({i * 100})")
-            spark.sql(f"INSERT INTO local.db.shared SELECT * FROM v{i}")
-            spark.conf.set("spark.sql.shuffle.partitions", str(i + 1))
-            spark.sql(f"DROP VIEW v{i}")
-            spark.sql(f"CREATE OR REPLACE TABLE local.db.own{i} USING iceberg AS SELECT {i} AS i, count(*) AS c FROM local.db.shared WHERE i = {i}")
-            found = spark.table(f"local.db.own{i}").collect()
-            if [tuple(row) for row in found] != [(i, i * 100)]:
-                wrong.append((i, found))
-        except Exception as error:
-            wrong.append((i, str(error)))
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v{i} AS SELECT {i} AS i, id AS n FROM range({i * 100})")
+        spark.sql(f"INSERT INTO local.db.shared SELECT * FROM v{i}")
+        spark.conf.set("spark.sql.shuffle.partitions", str(i + 1))
+        spark.sql(f"DROP VIEW v{i}")
+        spark.sql(f"CREATE OR REPLACE TABLE local.db.own{i} USING iceberg AS SELECT {i} AS i, count(*) AS c FROM local.db.shared WHERE i = {i}")
+        return [tuple(row) for row in spark.table(f"local.db.own{i}").collect()]
 
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    check(not wrong, f"{wrong}")
+    found = run_together(run, range(20))
+    check(found == [[(i, i * 100)] for i in range(20)], f"{found}")
     check(spark.table("local.db.shared").count() == sum(i * 100 for i in range(20)), "all rows are there")
     spark.stop()
 
 
 def test_sessions_are_apart(url):
-    one, two = (SparkSession.builder.remote(url).create() for _ in range(2))
+    one, two = (connected(url) for _ in range(2))
     one.sql("CREATE TEMPORARY VIEW v AS SELECT 'one' AS x")
     one.conf.set("my.key", "1")
     two.sql("CREATE TEMPORARY VIEW v AS SELECT 'two' AS x")
@@ -223,11 +231,11 @@ def test_sessions_are_apart(url):
 
 
 def test_a_released_session_is_refused(url):
-    spark = SparkSession.builder.remote(url).create()
+    spark = connected(url)
     session_id = spark.session_id
     check(spark.sql("SELECT 1").count() == 1, "it works")
     spark.stop()
-    again = SparkSession.builder.remote(f"{url}/;session_id={session_id}").create()
+    again = connected(f"{url}/;session_id={session_id}")
     try:
         again.sql("SELECT 1").collect()
         raise AssertionError("a closed session runs statements")
@@ -236,40 +244,26 @@ def test_a_released_session_is_refused(url):
 
 
 def test_queries_of_one_session_run_at_the_same_time(url):
-    spark = SparkSession.builder.remote(url).create()
-    rows = []
-
-    def run(i):
-        rows.append(spark.sql(f"SELECT sum(id) AS s FROM range({i}, {i + 20000})").collect()[0].s)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    check(sorted(rows) == [sum(range(i, i + 20000)) for i in range(16)], "every thread has its own answer")
+    spark = connected(url)
+    found = run_together(lambda i: spark.sql(f"SELECT sum(id) AS s FROM range({i}, {i + 20000})").collect()[0].s, range(16))
+    check(found == [sum(range(i, i + 20000)) for i in range(16)], f"every thread has its own answer: {found}")
     spark.stop()
 
 
 def test_a_hundred_sessions(url, server):
     def work(i):
-        spark = SparkSession.builder.remote(url).create()
+        spark = connected(url)
         spark.conf.set("my.number", str(i))
         spark.sql(f"CREATE TEMPORARY VIEW mine AS SELECT {i} AS n")
         found = spark.sql("SELECT n FROM mine").collect()[0].n
-        if found != i or spark.conf.get("my.number") != str(i):
-            wrong.append((i, found))
+        number = spark.conf.get("my.number")
         if i % 2:
             spark.stop()
+        return found, number
 
-    wrong = []
     for start in range(0, 100, 10):
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(start, start + 10)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    check(not wrong, f"sessions mix: {wrong}")
+        found = run_together(work, range(start, start + 10))
+        check(found == [(i, str(i)) for i in range(start, start + 10)], f"sessions mix: {found}")
     check(server.thread_count() < 120, f"{server.thread_count()} threads")
     check(server.memory_bytes() < 400 << 20, f"{server.memory_bytes() >> 20} MiB")
 

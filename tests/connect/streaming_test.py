@@ -10,10 +10,10 @@ import tempfile
 import threading
 import time
 
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQueryListener
 
-from server import Server, serving
+from server import Server, connected, serving
 from streaming_cases import CASES, events, BATCHES, plain, put, SECOND
 
 logging.disable(logging.CRITICAL)
@@ -23,10 +23,6 @@ CATALOG = ("spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog", "spar
 
 def flags(warehouse):
     return [part for conf in (*CATALOG, f"spark.sql.catalog.lake.warehouse={warehouse}", "spark.sql.session.timeZone=UTC") for part in ("--conf", conf)]
-
-
-def connect(server):
-    return SparkSession.builder.remote(server.url).create()
 
 
 # ---- cases with answers of real Spark ----
@@ -239,7 +235,7 @@ def until_killed(nilas, folder, number, place):
     finally:
         del os.environ["NILAS_CRASH"]
     # Its client asks and asks again until the program ends.
-    threading.Thread(target=lambda: drain(keep(connect(server)), folder, number), daemon=True).start()
+    threading.Thread(target=lambda: drain(connected(server.url), folder, number), daemon=True).start()
     deadline = time.monotonic() + 40
     while server.is_alive() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -250,19 +246,11 @@ def until_killed(nilas, folder, number, place):
 
 
 # The end of a session waits until all of the process have told their servers what they do not need any more: also the killed ones.
-KEPT = []
-
-
-def keep(session):
-    KEPT.append(session)
-    return session
-
-
 def a_killed_server_loses_and_doubles_nothing(nilas, folder):
     """SIGKILL between any two steps of a batch, state and all."""
     threading.excepthook = lambda _: None
     with serving(nilas, *flags(folder + "/lake")) as server:
-        spark = keep(connect(server))
+        spark = connected(server.url)
         spark.sql("CREATE TABLE lake.crash.src (t TIMESTAMP, k STRING, v INT) USING iceberg")
         for i in range(4):
             spark.sql(f"INSERT INTO lake.crash.src SELECT timestamp'2026-01-01' + make_interval(0, 0, 0, 0, 0, 0, {i} + id % 2), concat('k', id % 3), id FROM range(6)")
@@ -270,7 +258,7 @@ def a_killed_server_loses_and_doubles_nothing(nilas, folder):
     for number, place in enumerate(PLACES):
         until_killed(nilas, folder, number, place)
         with serving(nilas, *flags(folder + "/lake")) as again:
-            spark = keep(connect(again))
+            spark = connected(again.url)
             drain(spark, folder, number)
             found = plain(spark.table(f"lake.crash.counts{number}").collect())
             rows = spark.sql(f"SELECT count(*), count(DISTINCT k, t) FROM lake.crash.rows{number}").collect()[0]
@@ -285,7 +273,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="streaming-") as folder:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         with serving(nilas, *flags(folder + "/lake")) as server:
-            spark = connect(server)
+            spark = connected(server.url)
             problems += run_cases(spark, folder, wanted)
             spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.only")
             for test in ONLY_HERE:

@@ -17,10 +17,10 @@ import warnings
 import pandas as pd
 import pyspark.errors
 from pyspark.errors.exceptions.connect import SparkException
-from pyspark.sql import Row, SparkSession, Window
+from pyspark.sql import Row, Window
 from pyspark.sql.functions import array, avg as average, col, explode, lit, pandas_udf, sum as sum_of, transform, udf, udtf, when
 
-from server import serving
+from server import connected, serving
 
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
@@ -401,7 +401,7 @@ def check_wrong_answers(nilas):
             file.write(FAKE.replace("PAYLOAD", payload))
         os.chmod(path, 0o700)
         with serving(nilas, "--conf", f"spark.pyspark.python={path}") as server:
-            spark = SparkSession.builder.remote(server.url).create()
+            spark = connected(server.url)
             fails(lambda: spark.range(3).select(udf(lambda x: x, "int")("id")).collect(), Exception)
             check(spark.range(3).count(), 3)
             spark.stop()
@@ -409,7 +409,7 @@ def check_wrong_answers(nilas):
 
 def check_memory_has_a_limit(nilas):
     with serving(nilas, "--conf", f"spark.pyspark.python={sys.executable}", "--conf", "spark.executor.pyspark.memory=2g") as server:
-        spark = SparkSession.builder.remote(server.url).create()
+        spark = connected(server.url)
         fails(lambda: spark.range(1).select(udf(lambda x: len(bytearray(4 << 30)), "long")("id")).collect(), pyspark.errors.PythonException, "MemoryError")
         check(spark.range(1).select(udf(lambda x: len(bytearray(1 << 20)), "long")("id")).first()[0], 1 << 20)
         spark.stop()
@@ -420,7 +420,7 @@ def main():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     problems, count = [], 0
     with serving(nilas) as server:
-        spark = SparkSession.builder.remote(server.url).create()  # of all tests: its processes are reused
+        spark = connected(server.url)  # of all tests: its processes are reused
         for name, test in list(globals().items()):
             if not name.startswith("test_") or (wanted and name not in wanted):
                 continue

@@ -51,7 +51,7 @@ nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read tables of databases by spark.read.jdbc yet.");
     if (!nl_file_format_is_known(files->format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", files->format));
     if (files->path_count == 0)
-        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(files->format, "csv") ? "CSV" : nl_str_is_nocase(files->format, "json") ? "JSON" : "Parquet"));
+        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(files->format)));
     NL_TRY(nl_session_files(command->session, &fs));
     NL_TRY(nl_file_source_new(fs, files->format, files->paths, files->path_count, files->options, files->option_count, files->schema, &command->confs,
                               command->memory, &source));

@@ -480,7 +480,7 @@ static nl_status inferred_fields(plain_creation *self, const nl_field **fields, 
                                          &source);
     if (error && nl_error_condition(error) == NL_COND_PATH_NOT_FOUND) {
         nl_error_free(error);
-        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is(self->table.provider, "csv") ? "CSV" : nl_str_is(self->table.provider, "json") ? "JSON" : "Parquet"));
+        return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(self->table.provider)));
     }
     NL_TRY(error);
     *fields = nl_type_copy(command->arena, source->row_type)->children;

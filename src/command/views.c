@@ -219,7 +219,7 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     const nl_str path = option_value(options, option_count, "path");
     const nl_str format = provider[provider_count - 1];
     if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
-    if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_str_is_nocase(format, "csv") ? "CSV" : nl_str_is_nocase(format, "json") ? "JSON" : "Parquet"));
+    if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
     /* The source outlives the statement: it is paid for by the session. */
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));

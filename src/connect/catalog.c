@@ -502,7 +502,8 @@ static nl_status change(asking *a, const Spark__Connect__Catalog *message)
     case SPARK__CONNECT__CATALOG__CAT_TYPE_REFRESH_TABLE: return effect(a, nl_arena_f(a->arena, "REFRESH TABLE %s", message->refresh_table->table_name));
     case SPARK__CONNECT__CATALOG__CAT_TYPE_REFRESH_BY_PATH:
         return effect(a, NL_STR("REFRESH 'path'")); /* whatever path: all that is kept is compared with its files */
-    case SPARK__CONNECT__CATALOG__CAT_TYPE_RECOVER_PARTITIONS: return nl_connect_unsupported("catalog.recoverPartitions");
+    case SPARK__CONNECT__CATALOG__CAT_TYPE_RECOVER_PARTITIONS:
+        return effect(a, nl_arena_f(a->arena, "ALTER TABLE %s RECOVER PARTITIONS", message->recover_partitions->table_name));
     default: return nl_connect_invalid("Expected a catalog operation to be set, but is empty.");
     }
 }

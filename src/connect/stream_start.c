@@ -50,7 +50,7 @@ static nl_status take_trigger(const start_message *message, nl_stream_options *o
 
 static nl_status take_format(const start_message *message, nl_session *session, nl_arena *arena, nl_stream_options *options)
 {
-    static const char *const files[] = {"parquet", "csv", "json", "text"};
+    static const char *const files[] = {"parquet", "csv", "json", "text", "xml"};
     if (!options->format.length) {
         const nl_str given = nl_session_get(session, NL_STR("spark.sql.sources.default"));
         options->format = given.length ? nl_arena_str(arena, given) : NL_STR("parquet");

@@ -236,9 +236,13 @@ static nl_status fill_write(nl_translator *t, const void *context, nl_ast_statem
 nl_status nl_connect_write(nl_connect_host *host, const Spark__Connect__WriteOperation *message, nl_arena *arena, nl_connect_answer *answer)
 {
     const bool is_table = message->save_type_case == SPARK__CONNECT__WRITE_OPERATION__SAVE_TYPE_TABLE;
+    const bool is_insert = is_table && message->table->save_method == SPARK__CONNECT__WRITE_OPERATION__SAVE_TABLE__TABLE_SAVE_METHOD__TABLE_SAVE_METHOD_INSERT_INTO;
     if (message->n_sort_column_names && !message->bucket_by) return NL_RAISE(SORT_BY_WITHOUT_BUCKETING);
-    if (message->bucket_by && !is_table && message->n_sort_column_names) return NL_RAISE(_LEGACY_ERROR_TEMP_1313, NL_P("operation", "save"));
-    if (message->bucket_by && !is_table) return NL_RAISE(_LEGACY_ERROR_TEMP_1312, NL_P("operation", "save"));
+    if (message->bucket_by && (!is_table || is_insert)) {
+        const char *operation = is_table ? "insertInto" : "save";
+        return message->n_sort_column_names ? NL_RAISE(_LEGACY_ERROR_TEMP_1313, NL_P("operation", operation)) : NL_RAISE(_LEGACY_ERROR_TEMP_1312, NL_P("operation", operation));
+    }
+    if (is_insert && message->n_partitioning_columns) return NL_RAISE(_LEGACY_ERROR_TEMP_1309);
     if (message->bucket_by) return nl_connect_unsupported("bucketBy and sortBy of tables over plain files (an Iceberg table has the transform bucket(n, column): writeTo().partitionedBy())");
     if (message->n_clustering_columns && is_table) return nl_connect_unsupported("clusterBy");
     return run(host, message, fill_write, arena, answer);

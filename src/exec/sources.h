@@ -36,7 +36,7 @@ bool nl_table_is_iceberg(const nl_table *table);
 /* db.t.NAME: history, snapshots, files, … all of them; read as nl_iceberg_source_new. *is_known false: no such name. */
 NL_MUST_USE nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_iceberg_read *read, const nl_table **source, bool *is_known);
 
-/* Plain files, reached through fs (retained): format "parquet", "csv", "json", "text", "avro"; paths: files or folders (Hive-style partition folders
+/* Plain files, reached through fs (retained): format "parquet", "csv", "json", "text", "xml"; paths: files or folders (Hive-style partition folders
  * become columns); options: Spark's reader options; schema NULL: inferred. Fails: PATH_NOT_FOUND, UNABLE_TO_INFER_SCHEMA,
  * DATA_SOURCE_NOT_FOUND, NILAS_UNSUPPORTED for orc. */
 NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
@@ -57,3 +57,4 @@ NL_MUST_USE nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str 
 /* The files of a source of plain files (nl_str *, in the arena, absolute paths of the local disk as file: URIs); of others none. */
 void nl_file_source_paths(const nl_table *source, nl_arena *arena, nl_list *paths);
 bool nl_file_format_is_known(nl_str format);
+const char *nl_file_format_title(nl_str format); /* as UNABLE_TO_INFER_SCHEMA calls it: "CSV" */

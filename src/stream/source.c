@@ -23,7 +23,7 @@ static const stream_table *stream_of(const nl_table *table)
 
 static const nl_stream_kind *kind_of(nl_str format)
 {
-    static const char *const files[] = {"parquet", "csv", "json", "text", "avro"};
+    static const char *const files[] = {"parquet", "csv", "json", "text", "xml", "avro"};
     if (nl_str_is_nocase(format, "rate")) return &nl_stream_kind_rate;
     if (nl_str_is_nocase(format, "rate-micro-batch")) return &nl_stream_kind_rate_micro;
     if (nl_str_is_nocase(format, "iceberg")) return &nl_stream_kind_iceberg;

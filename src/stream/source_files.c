@@ -61,7 +61,8 @@ static nl_status describe(nl_session *session, nl_stream_definition *definition,
         *row_type = nl_type_struct(arena, fields, definition->schema->child_count);
         return NULL;
     }
-    if (!nl_session_get_bool(session, "spark.sql.streaming.schemaInference")) return NL_RAISE(_LEGACY_ERROR_TEMP_2048);
+    const bool is_text = nl_str_is_nocase(definition->format, "text"); /* its files have one column, whatever is in them */
+    if (!is_text && !nl_session_get_bool(session, "spark.sql.streaming.schemaInference")) return NL_RAISE(_LEGACY_ERROR_TEMP_2048);
     const nl_eval_confs confs = {.zone = nl_session_zone(session)};
     const nl_table *table = NULL;
     nl_fs *fs = NULL;

@@ -86,6 +86,61 @@ observed(lambda d: d.write.mode("overwrite").parquet(D + "/observed"), F.count("
 observed(lambda d: d.collect(), F.countDistinct("id"))
 observed(lambda d: d.collect(), F.col("id"))
 observed(lambda d: d.collect(), F.lit(3).alias("three"), F.count("id"))
+xml("<r><p id='1'><a>1</a><b>x</b></p><p><a>2</a></p><p/><p ><a>3</a></p><p></p><pp><a>9</a></pp><!-- <p><a>7</a></p> --><![CDATA[<p><a>8</a></p>]]></r>")
+xml("<r><p>1</p></r>", rowTag=None)
+xml("<r><p>1</p></r>", rowTag="<p>")
+xml("<r><p>1</p></r>", rowTag="")
+xml("<r><p>1</p></r>", valueTag="_")
+xml("<r><p><a>1</a><p><a>2</a></p></p><p><a>3</a></p></r>")
+xml("<r><p><p/><a>1</a></p><p x='1'/><p id='a>b'><a>3</a></p></r>")
+xml("<r><p><a>1</a></p><p><a>2</a>")
+xml("<r><p><a>1</a></p><p><a>2</b></p><p><a>3</a></p></r>")
+xml("<r><p><a>1</a></p><p><a>2</b></p><p><a>3</a></p></r>", mode="DROPMALFORMED")
+xml("<r><p><a>1</a></p><p><a>2</b></p><p><a>3</a></p></r>", columnNameOfCorruptRecord="bad")
+xml(""), xml("<r></r>")
+xml("<r><p a='1'>x</p><p>2</p></r>"), xml("<r><p>1</p><p>2</p></r>")
+xml("<r><p><a>1</a><b>1.5</b><c>true</c><d>2020-01-01</d><e>2020-01-01T00:00:00</e><f/></p><p><a>x</a><b>2</b><f><g>1</g></f></p></r>")
+xml("<r><p><a>1</a><a>2</a></p><p><a>3</a></p><p><a><b>1</b></a></p></r>")
+xml("<p><a>1</a></p>\n\n<p><a>2</a></p>\n<r><p><a>3</a></p></r>\njunk\n", multiLine="false")
+xml("<r xmlns:q='u'><q:p><q:a>1</q:a></q:p></r>", rowTag="q:p")
+xml("<r xmlns:q='u'><q:p><q:a>1</q:a></q:p></r>", rowTag="q:p", ignoreNamespace="true")
+xml("<r><p><A>1</A></p><p><a>2</a><b/></p><p><B>3</B></p></r>"), xml("<r><p X='1'><s><A>1</A></s></p><p x='2'><s><a>2</a></s></p></r>")
+xml("<r><P><A>1</A></P></r>"), xml("<r><p><a>1</a><A>2</A></p></r>")
+xml("<r><p><a> x </a></p></r>", ignoreSurroundingSpaces="false"), xml("<r><p a='1'>x</p></r>", valueTag="v", attributePrefix="@")
+xml("<r><p><d>2020-01-01 10:00:00</d><f>1e3</f><g>99999999999999999999</g><h>1_0</h><i>NaN</i><j>-</j><k>+1</k><l> 5 </l></p></r>")
+xml("<r><p><d>1</d></p></r>", inferSchema="false"), xml("<r><p><d>1</d></p><p><d>x</d></p></r>", nullValue="x"), xml("<r><p q='1'><d>1</d></p></r>", excludeAttribute="true")
+xml("<r><p><d>&lt;a&gt;&#65;</d></p></r>"), xml("<p><a>1</a></p>")
+xml("<r><p id='1'><a>1</a><b>x</b></p><p><a>2</a></p></r>", "a int, _id string, b string")
+xml("<r><p><a>1</a></p><p><a>x</a></p><p><a>2</b></p><p><a>3</a></p></r>", "a int, _corrupt_record string")
+xml("<r><p><a>1</a></p><p><a>x</a></p><p><a>2</b></p><p><a>3</a></p></r>", "a int", mode="DROPMALFORMED")
+xml("<r><p><a>1</a></p></r>", "a int, _corrupt_record int")
+xml("<r><p><a>1</a><b>x</b><c>y</c></p></r>", "a int, xs_any string"), xml("<r><p><a>1</a><b q='1'>x<z>1</z></b><c>4</c></p></r>", "a int, xs_any array<string>")
+xml("<r><p><a>1</a><s><b>x</b><d>2</d></s></p></r>", "a int, s struct<b:string,w:string>", wildcardColName="w")
+xml("<r><p><f/></p><p><f></f></p></r>", "f struct<g:int>"), xml("<r><p><f/></p></r>", "f array<struct<g:int>>"), xml("<r><p><f/></p></r>", "f map<string,int>")
+xml("<r><p><d>02/01/2020</d></p></r>", "d date", dateFormat="dd/MM/yyyy")
+xml("<r><p><v>1</v></p></r>", "v variant")
+xml_text(every)
+xml_text(every, rowTag=None)
+xml_text(every.select("a"), rootTag="people"), xml_text(every.select("a"), rootTag="people x='1'", declaration=""), xml_text(every.select("h", "a"), nullValue="nul")
+xml_text(every.select("a"), declaration="version=\"1.1\""), xml_text(every.select("a", "d"), indent=""), xml_text(every.filter("a > 1").select("a"))
+xml_text(every.select("a"), rootTag="<p>")
+xml_text(every.select("a"), declaration="<?xml?>")
+xml_text(spark.range(0, 2, 1, 1)), xml_text(spark.range(0, 2, 1, 1), indent="")
+xml_text(spark.sql("select cast(1.5 as float) a, 1e10D b, 1.10 c, true d, timestamp_ntz'2020-01-01 00:00:00' e, X'4142' f, cast(1 as tinyint) g, array(array(1),array(2)) h, map('a',map('b',1)) i, named_struct('x',null) j").coalesce(1))
+xml_text(spark.sql("select 'v' as _VALUE, 1 as _a").coalesce(1)), xml_text(spark.sql("select date'2020-01-02' d").coalesce(1), dateFormat="dd/MM/yyyy")
+xml_text(spark.sql("select parse_json('1') x"))
+written(lambda p: df.write.partitionBy("b").option("rowTag", "p").option("compression", "gzip").xml(p), "xmlgz")
+rows(spark.read.option("rowTag", "p").xml(D + "/xmlgz"))
+spark.read.option("rowTag", "p").xml(D + "/xmlgz").filter("b").count()
+rows(spark.read.option("rowTag", "p").xml([D + "/xmlgz/b=true", D + "/xmlgz/b=false"]))
+spark.sql(f"create table xml_table (a int, b string) using xml options (rowTag 'p') location '{D}/xml_table'"), spark.sql("insert into xml_table values (1,'q'),(2,null)"), rows(spark.table("xml_table")), spark.sql("drop table xml_table")
+spark.sql(f"create temporary view xml_view using xml options (rowTag 'p', path '{D}/xml_table')"), rows(spark.table("xml_view"))
+spark.readStream.schema("a int").option("rowTag", "p").xml(D + "/xml_table").writeStream.format("memory").queryName("xml_stream").trigger(availableNow=True).option("checkpointLocation", D + "/cp").start().awaitTermination(20), rows(spark.table("xml_stream"))
+spark.readStream.text(D + "/text").schema.simpleString()
+spark.readStream.option("rowTag", "p").xml(D + "/xml_table").schema
+df.write.bucketBy(3, "id").insertInto("x"), df
+df.write.bucketBy(3, "id").sortBy("s").insertInto("x"), df
+df.write.partitionBy("id").insertInto("x"), df
 two_observed()
 df.withColumn("c", df.id * 2).sameSemantics(df.withColumn("d", df.id * 2)), df.filter("id > 1").sameSemantics(df.filter("1 < id")), df.sameSemantics(df.limit(1))
 """
@@ -111,6 +166,22 @@ def prepare(spark, folder):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
+
+    def options(given):
+        return {key: value for key, value in {"rowTag": "p", **given}.items() if value is not None}
+
+    def xml(text, schema=None, **given):
+        reader = spark.read.options(**options(given))
+        read = (reader.schema(schema) if schema else reader).xml(one_file(text))
+        return read.schema.simpleString(), [tuple(row) for row in read.collect()]
+
+    def xml_text(frame, **given):
+        path = tempfile.mkdtemp(dir=folder) + "/x"
+        frame.write.options(**options(given)).xml(path)
+        return [open(os.path.join(path, name), encoding="utf-8").read() for name in sorted(os.listdir(path)) if name.endswith(".xml")]
+
+    every = spark.sql("select 1 a, 'x<y' b, array(1,2) c, named_struct('_q', 1, 'r', cast(null as int)) d, map('k', 1.5D) e, date'2020-01-01' f, "
+                      "timestamp'2020-01-01 00:00:00' g, cast(null as string) h").coalesce(1)
 
     def observed(run, *metrics):
         observation = Observation("metrics")

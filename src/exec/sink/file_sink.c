@@ -11,8 +11,9 @@
 #include "format/json/json_writer.h"
 #include "format/parquet/writer.h"
 #include "format/text/plain_text.h"
+#include "format/xml/xml_writer.h"
 
-typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON, KIND_TEXT } file_kind;
+typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_XML } file_kind;
 
 #define OPEN_FILES_MAX 32u /* of a worker: when a further partition comes, all are closed, and those that come again get one more file */
 
@@ -24,6 +25,7 @@ typedef struct file_writer { /* made with its first rows */
     nl_csv_writer *csv;
     nl_json_writer *json;
     nl_plain_text_writer *text;
+    nl_xml_writer *xml;
 } file_writer;
 
 typedef struct partition_file { /* of one worker */
@@ -53,6 +55,7 @@ typedef struct file_sink {
     nl_csv_options csv;
     nl_json_file_options json;
     nl_plain_text_options text;
+    nl_xml_options xml;
     nl_file_layout layout;
     const nl_field *partition_fields;
     nl_mutex mutex; /* guards the arena once workers run */
@@ -70,14 +73,16 @@ static file_sink *of(nl_parallel_sink *base)
 static nl_text_compression compression_of(const file_sink *self)
 {
     if (self->kind == KIND_TEXT) return self->text.formats.compression;
+    if (self->kind == KIND_XML) return self->xml.formats.compression;
     return self->kind == KIND_CSV ? self->csv.formats.compression : self->json.formats.compression;
 }
 
 /* number: the worker's; part: of one worker's files in one folder. */
 static nl_str file_name(const file_sink *self, uint32_t number, uint32_t part)
 {
+    static const char *const ends[] = {[KIND_CSV] = "csv", [KIND_JSON] = "json", [KIND_TEXT] = "txt", [KIND_XML] = "xml"};
     if (self->kind == KIND_PARQUET) return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.parquet", number, NL_STR_ARG(self->query_id), part);
-    return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.%s%s", number, NL_STR_ARG(self->query_id), part, self->kind == KIND_CSV ? "csv" : self->kind == KIND_TEXT ? "txt" : "json",
+    return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.%s%s", number, NL_STR_ARG(self->query_id), part, ends[self->kind],
                       nl_text_compression_suffix(compression_of(self)));
 }
 
@@ -94,6 +99,8 @@ static nl_status open_writer(file_sink *self, file_writer *writer)
         status = nl_csv_writer_open(self->fs, path, self->row_type, &self->csv, memory, &writer->csv);
     } else if (self->kind == KIND_TEXT) {
         status = nl_plain_text_writer_open(self->fs, path, &self->text, memory, &writer->text);
+    } else if (self->kind == KIND_XML) {
+        status = nl_xml_writer_open(self->fs, path, self->row_type, &self->xml, memory, &writer->xml);
     } else {
         status = nl_json_writer_open(self->fs, path, self->row_type, &self->json, memory, &writer->json);
     }
@@ -110,6 +117,7 @@ static nl_status close_writer(file_sink *self, file_writer *writer)
     nl_status status = self->kind == KIND_PARQUET ? nl_parquet_writer_close(writer->parquet, scratch, &written)
                        : self->kind == KIND_CSV   ? nl_csv_writer_close(writer->csv)
                        : self->kind == KIND_TEXT  ? nl_plain_text_writer_close(writer->text)
+                       : self->kind == KIND_XML   ? nl_xml_writer_close(writer->xml)
                                                   : nl_json_writer_close(writer->json);
     nl_arena_free(scratch);
     return status;
@@ -123,6 +131,7 @@ static void abort_writer(file_sink *self, file_writer *writer)
     if (self->kind == KIND_CSV) nl_csv_writer_abort(writer->csv);
     if (self->kind == KIND_JSON) nl_json_writer_abort(writer->json);
     if (self->kind == KIND_TEXT) nl_plain_text_writer_abort(writer->text);
+    if (self->kind == KIND_XML) nl_xml_writer_abort(writer->xml);
 }
 
 /* ---- partitions ---- */
@@ -193,6 +202,7 @@ static nl_status write_rows(file_sink *self, file_writer *writer, const nl_batch
     if (self->kind == KIND_PARQUET) return nl_parquet_writer_append(writer->parquet, &written);
     if (self->kind == KIND_CSV) return nl_csv_writer_write(writer->csv, &written);
     if (self->kind == KIND_TEXT) return nl_plain_text_writer_write(writer->text, &written);
+    if (self->kind == KIND_XML) return nl_xml_writer_write(writer->xml, &written);
     return nl_json_writer_write(writer->json, &written);
 }
 
@@ -514,6 +524,10 @@ static nl_status parse_options(file_sink *self, const nl_property *options, uint
         NL_TRY(nl_plain_text_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->text));
         return check_text_type(self);
     }
+    if (self->kind == KIND_XML) {
+        NL_TRY(nl_xml_file_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->xml));
+        return nl_xml_check_type(self->row_type);
+    }
     NL_TRY(nl_json_options_parse(list, &session, NL_TEXT_WRITE, self->arena, &self->json));
     return nl_json_check_type(self->row_type);
 }
@@ -552,10 +566,12 @@ nl_status nl_file_sink_new(nl_query *query, nl_str format, nl_str folder, const 
         kind = KIND_JSON;
     else if (nl_str_is_nocase(format, "text"))
         kind = KIND_TEXT;
+    else if (nl_str_is_nocase(format, "xml"))
+        kind = KIND_XML;
     else if (nl_str_is_nocase(format, "binaryFile"))
         return NL_RAISE(UNSUPPORTED_FEATURE__WRITE_FOR_BINARY_SOURCE);
-    else if (nl_str_is_nocase(format, "orc") || nl_str_is_nocase(format, "avro") || nl_str_is_nocase(format, "xml"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not write " NL_STR_FMT " files; it writes parquet, csv, json and text", NL_STR_ARG(format));
+    else if (nl_str_is_nocase(format, "orc") || nl_str_is_nocase(format, "avro"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not write " NL_STR_FMT " files; it writes parquet, csv, json, text and xml", NL_STR_ARG(format));
     else
         return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
     file_sink *self = calloc(1, sizeof(*self));

@@ -1,4 +1,4 @@
-/* exec/source/file_source.c - see exec/sources.h: Parquet, CSV and JSON files that belong to no table. */
+/* exec/source/file_source.c - see exec/sources.h: Parquet, CSV, JSON, XML and other files that belong to no table. */
 #include "exec/source/file_source.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
 
-static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json", [NL_FILES_TEXT] = "text", [NL_FILES_BINARY] = "binaryFile"};
+static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json", [NL_FILES_TEXT] = "text", [NL_FILES_BINARY] = "binaryFile", [NL_FILES_XML] = "xml"};
 
 static const nl_file_source *source_of(const nl_table *table)
 {
@@ -23,9 +23,17 @@ static nl_status no_memory(size_t bytes)
 
 /* ---- Schemas ---- */
 
+const char *nl_file_format_title(nl_str format)
+{
+    static const char *const titles[] = {"CSV", "JSON", "XML", "Text"};
+    for (uint32_t i = 0; i < NL_COUNT(titles); i++)
+        if (nl_str_is_nocase(format, titles[i])) return titles[i];
+    return "Parquet";
+}
+
 static nl_status cannot_infer(const nl_file_source *self)
 {
-    return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", self->format == NL_FILES_PARQUET ? "Parquet" : self->format == NL_FILES_CSV ? "CSV" : "JSON"));
+    return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(nl_str_from(format_names[self->format]))));
 }
 
 static nl_status forgive_missing(const nl_file_source *self, nl_status status)
@@ -98,6 +106,7 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
         open_count += files[open_count] != NULL;
     }
     if (!status && self->format == NL_FILES_CSV) status = nl_csv_infer_schema(files, open_count, &self->csv, self->arena, memory, type);
+    if (!status && self->format == NL_FILES_XML) status = nl_xml_infer_schema(files, open_count, &self->xml, self->arena, memory, type);
     if (!status && self->format == NL_FILES_JSON) status = nl_json_infer_schema(files, open_count, &self->json, self->arena, memory, type);
     for (uint32_t i = 0; i < open_count; i++)
         nl_file_close(files[i]);
@@ -275,6 +284,7 @@ static const nl_table_ops file_ops[] = {
     [NL_FILES_JSON] = FILE_SOURCE_OPS("json"),
     [NL_FILES_TEXT] = FILE_SOURCE_OPS("text"),
     [NL_FILES_BINARY] = FILE_SOURCE_OPS("binaryFile"),
+    [NL_FILES_XML] = FILE_SOURCE_OPS("xml"),
 };
 
 static bool find_format(nl_str name, nl_plain_format *format)
@@ -328,6 +338,7 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
     if (self->format == NL_FILES_TEXT) return nl_plain_text_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->text);
     if (self->format == NL_FILES_CSV) return nl_csv_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->csv);
     if (self->format == NL_FILES_JSON) return nl_json_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->json);
+    if (self->format == NL_FILES_XML) return nl_xml_file_options_parse(list, &session, NL_TEXT_READ, self->arena, &self->xml);
     return NULL;
 }
 
@@ -338,6 +349,7 @@ static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t
     if (!type) NL_TRY(infer(self, memory, &type));
     if (self->format == NL_FILES_TEXT && type->child_count != 1) return NL_RAISE(_LEGACY_ERROR_TEMP_1290, NL_P_INT("schemaSize", type->child_count));
     if (self->format == NL_FILES_BINARY) type = binary_type(self->arena); /* it has no other */
+    if (self->format == NL_FILES_XML) NL_TRY(nl_xml_check_type(type));
     make_row_type(self, type);
     return nl_arena_check(self->arena);
 }
@@ -360,7 +372,7 @@ static nl_status start_source(nl_fs *fs, nl_str format, const nl_property *optio
 {
     nl_plain_format kind;
     if (!find_format(format, &kind))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv, json, text and binaryFile", NL_STR_ARG(format));
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv, json, text, xml and binaryFile", NL_STR_ARG(format));
     nl_file_source *self = calloc(1, sizeof(*self));
     if (!self) return no_memory(sizeof(*self));
     self->base.ops = &file_ops[kind];

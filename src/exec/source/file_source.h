@@ -7,8 +7,10 @@
 #include "format/csv/csv_reader.h"
 #include "format/json/json_reader.h"
 #include "format/text/plain_text.h"
+#include "format/xml/xml_reader.h"
+#include "format/xml/xml_writer.h"
 
-typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON, NL_FILES_TEXT, NL_FILES_BINARY } nl_plain_format;
+typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON, NL_FILES_TEXT, NL_FILES_BINARY, NL_FILES_XML } nl_plain_format;
 
 typedef struct nl_file_source {
     nl_table base;
@@ -20,6 +22,7 @@ typedef struct nl_file_source {
     nl_csv_options csv;
     nl_json_file_options json;
     nl_plain_text_options text;
+    nl_xml_options xml;
     bool merges_schema;
     uint64_t identity; /* of paths and options */
 } nl_file_source;

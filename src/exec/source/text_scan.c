@@ -1,4 +1,4 @@
-/* exec/source/text_scan.c - scans over CSV, JSON and text files, and over files as they are (binaryFile): parts of files go to whoever asks next; the scan's filter is
+/* exec/source/text_scan.c - scans over CSV, JSON, XML and text files, and over files as they are (binaryFile): parts of files go to whoever asks next; the scan's filter is
  * applied to each batch. */
 #include "exec/source/file_source.h"
 
@@ -38,6 +38,7 @@ typedef struct text_reader {
     nl_csv_reader *csv;
     nl_json_reader *json;
     nl_plain_text_reader *text;
+    nl_xml_reader *xml;
     const nl_plain_file *plain; /* the file being read */
     bool has_file_row;          /* binaryFile: it has been given */
 } text_reader;
@@ -54,6 +55,8 @@ static void close_part(text_reader *self)
     nl_csv_reader_close(self->csv);
     nl_json_reader_close(self->json);
     nl_plain_text_reader_close(self->text);
+    nl_xml_reader_close(self->xml);
+    self->xml = NULL;
     self->text = NULL;
     nl_file_close(self->file);
     self->csv = NULL;
@@ -87,6 +90,10 @@ static nl_status open_part(text_reader *self, bool *is_done)
     if (source->format == NL_FILES_BINARY) return NULL;
     if (source->format == NL_FILES_TEXT)
         return nl_plain_text_reader_open(self->file, &source->text, part->start, part->stop, scan->query->memory, &self->text);
+    if (source->format == NL_FILES_XML) {
+        const nl_xml_source xml = {.file = self->file, .options = &source->xml, .wanted = scan->wanted_type, .start = part->start, .stop = part->stop};
+        return nl_xml_reader_open(&xml, scan->query->memory, &self->xml);
+    }
     const nl_json_source json = {.file = self->file, .options = &source->json, .wanted = scan->wanted_type, .start = part->start, .stop = part->stop};
     return nl_json_reader_open(&json, scan->query->memory, &self->json);
 }
@@ -140,6 +147,7 @@ static nl_status read_rows(text_reader *self, nl_batch *rows, bool *is_done)
         return *is_done ? NULL : whole_file(self, rows);
     }
     if (self->text) return nl_plain_text_reader_next(self->text, rows, is_done);
+    if (self->xml) return nl_xml_reader_next(self->xml, rows, is_done);
     return self->csv ? nl_csv_reader_next(self->csv, rows, is_done) : nl_json_reader_next(self->json, rows, is_done);
 }
 
@@ -237,6 +245,7 @@ static const nl_scan_ops text_scan_ops = {
 static const nl_text_formats *formats_of(const nl_file_source *source)
 {
     if (source->format == NL_FILES_TEXT) return &source->text.formats;
+    if (source->format == NL_FILES_XML) return &source->xml.formats;
     return source->format == NL_FILES_CSV ? &source->csv.formats : &source->json.formats;
 }
 

@@ -5,6 +5,36 @@
 #include "base/number.h"
 #include "format/text/text_value.h"
 
+static void drop_prefix(nl_xml_node *node)
+{
+    const size_t colon = nl_str_find_char(node->name, ':', 0);
+    if (colon != NL_NOT_FOUND) node->name = nl_str_slice(node->name, colon + 1, node->name.length);
+}
+
+/* Over all elements in the document's order, back up by the parents. */
+static void drop_prefixes(nl_xml_node *root)
+{
+    for (nl_xml_node *at = root; at;) {
+        if (at->kind == NL_XML_ELEMENT) drop_prefix(at);
+        for (nl_xml_node *a = at->first_attribute; a; a = a->next) drop_prefix(a);
+        if (at->first_child) {
+            at = at->first_child;
+            continue;
+        }
+        while (at != root && !at->next) at = at->parent;
+        at = at == root ? NULL : at->next;
+    }
+}
+
+const nl_xml_node *nl_xml_read_record(nl_arena *arena, nl_str text, const nl_xml_options *options)
+{
+    const nl_xml_node *document = nl_xml_read(arena, text, true);
+    nl_xml_node *root = document ? document->first_child : NULL;
+    while (root && root->kind != NL_XML_ELEMENT) root = root->next;
+    if (root && options->ignores_namespace) drop_prefixes(root);
+    return root;
+}
+
 void nl_xml_converter_init(nl_xml_converter *converter, const nl_xml_options *options)
 {
     *converter = (nl_xml_converter){.options = options};
@@ -148,6 +178,29 @@ static nl_status add_elements(nl_xml_converter *c, const nl_xml_node *element, c
     return count ? nl_column_builder_end_list(builder, count) : nl_column_builder_null(builder);
 }
 
+static bool is_field(const nl_xml_converter *c, const nl_type *type, nl_str name)
+{
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (is_wanted(c, name, type->children[i].name)) return true;
+    return false;
+}
+
+/* The elements that are no field of the struct: all of them, or the last one. */
+static nl_status add_others(nl_xml_converter *c, const nl_xml_node *element, const nl_type *type, const nl_field *field, nl_column_builder *builder)
+{
+    const bool is_array = field->type->id == NL_TYPE_ARRAY;
+    const nl_xml_node *last = NULL;
+    uint32_t count = 0;
+    for (const nl_xml_node *child = element->first_child; child; child = child->next) {
+        if (child->kind != NL_XML_ELEMENT || is_field(c, type, child->name)) continue;
+        if (is_array) NL_TRY(add_element(c, child, field->type->children[0].type, nl_column_builder_child(builder, 0)));
+        last = child;
+        count++;
+    }
+    if (!last) return nl_column_builder_null(builder);
+    return is_array ? nl_column_builder_end_list(builder, count) : add_element(c, last, field->type, builder);
+}
+
 static nl_status add_field(nl_xml_converter *c, const nl_xml_node *element, const nl_field *field, nl_column_builder *builder)
 {
     const nl_xml_node *found = NULL;
@@ -190,17 +243,19 @@ static nl_status add_map(nl_xml_converter *c, const nl_xml_node *element, const 
 
 nl_status nl_xml_convert(nl_xml_converter *converter, const nl_xml_node *element, const nl_type *type, nl_column_builder *builder)
 {
-    for (uint32_t i = 0; i < type->child_count; i++)
-        NL_TRY(add_field(converter, element, &type->children[i], nl_column_builder_child(builder, i)));
+    for (uint32_t i = 0; i < type->child_count; i++) {
+        const nl_field *field = &type->children[i];
+        if (nl_str_equal(field->name, converter->options->wildcard_name))
+            NL_TRY(add_others(converter, element, type, field, nl_column_builder_child(builder, i)));
+        else
+            NL_TRY(add_field(converter, element, field, nl_column_builder_child(builder, i)));
+    }
     return nl_column_builder_end_struct(builder);
 }
 
 static nl_status add_element(nl_xml_converter *c, const nl_xml_node *element, const nl_type *type, nl_column_builder *builder)
 {
-    if (type->id == NL_TYPE_STRUCT) {
-        const bool is_empty = !element->first_child && (c->options->excludes_attributes || !element->first_attribute);
-        return is_empty ? nl_column_builder_null(builder) : nl_xml_convert(c, element, type, builder);
-    }
+    if (type->id == NL_TYPE_STRUCT) return nl_xml_convert(c, element, type, builder);
     if (type->id == NL_TYPE_MAP) return element->first_child || element->first_attribute ? add_map(c, element, type, builder) : nl_column_builder_null(builder);
     if (type->id == NL_TYPE_ARRAY) { /* an array of arrays: one element inside */
         NL_TRY(add_element(c, element, type->children[0].type, nl_column_builder_child(builder, 0)));

@@ -9,6 +9,9 @@
 #include "format/xml/xml_options.h"
 #include "format/xml/xml_tree.h"
 
+/* The root element of a record, its names without prefixes if the options say so. NULL: it is no XML, or memory did not suffice. */
+const nl_xml_node *nl_xml_read_record(nl_arena *arena, nl_str text, const nl_xml_options *options);
+
 typedef struct nl_xml_converter {
     const nl_xml_options *options; /* borrowed */
     nl_builder text;               /* scratch */

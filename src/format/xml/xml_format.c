@@ -209,10 +209,11 @@ static nl_status append_element(writer *to, nl_str name, const nl_vector *vector
     return append_tag(to, name, vector, row);
 }
 
-nl_status nl_xml_append_row(const nl_xml_options *options, const nl_vector *structs, uint32_t row, nl_builder *out)
+nl_status nl_xml_append_row(const nl_xml_options *options, const nl_vector *structs, uint32_t row, uint32_t depth, nl_builder *out)
 {
-    writer to = {.options = options, .out = out};
+    writer to = {.options = options, .out = out, .depth = depth};
     NL_ASSERT(structs->encoding == NL_FLAT);
+    if (depth) new_line(&to);
     NL_TRY(append_tag(&to, options->row_tag, structs, row));
     if (options->indent.length == 0) nl_append_char(out, '\n');
     return NULL;

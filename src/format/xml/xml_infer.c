@@ -25,7 +25,7 @@ static const nl_type *type_of_text(const inference *in, nl_str text)
     int64_t integer;
     int32_t days;
     if (in->options->ignores_spaces) text = nl_str_trim(text);
-    if (text.length == 0 || (in->options->null_value.data && nl_str_equal(text, in->options->null_value))) return nl_type_of(NL_TYPE_NULL);
+    if (text.length == 0) return nl_type_of(NL_TYPE_NULL);
     if (!in->options->infers_schema) return nl_type_string();
     if (nl_parse_int64(text, &integer)) return nl_type_bigint();
     if (is_double(text)) return nl_type_double();
@@ -33,6 +33,12 @@ static const nl_type *type_of_text(const inference *in, nl_str text)
     if (nl_str_find_char(text, 'T', 0) == NL_NOT_FOUND && nl_str_find_char(text, ' ', 0) == NL_NOT_FOUND && nl_cast_date(text, &days)) return nl_type_of(NL_TYPE_DATE);
     if (nl_cast_timestamp(text, in->options->formats.zone, &integer)) return nl_type_of(NL_TYPE_TIMESTAMP);
     return nl_type_string();
+}
+
+/* Names that differ in case only are one field, called as it was first. */
+static bool is_same_name(const inference *in, nl_str a, nl_str b)
+{
+    return in->options->formats.is_case_sensitive ? nl_str_equal(a, b) : nl_str_equal_nocase(a, b);
 }
 
 static const nl_field *find_field(const nl_type *type, nl_str name)
@@ -56,7 +62,7 @@ static const nl_type *merge_structs(const inference *in, const nl_type *a, const
     if (count) memcpy(fields, a->children, count * sizeof *fields);
     for (uint32_t i = 0; i < b->child_count; i++) {
         uint32_t at = 0;
-        while (at < a->child_count && !nl_str_equal(fields[at].name, b->children[i].name)) at++;
+        while (at < a->child_count && !is_same_name(in, fields[at].name, b->children[i].name)) at++;
         if (at < a->child_count)
             fields[at].type = merge(in, fields[at].type, b->children[i].type);
         else
@@ -101,7 +107,7 @@ static void add_field(const inference *in, field_list *list, nl_str name, const 
 {
     for (uint32_t i = 0; i < list->count; i++) {
         nl_field *field = &list->fields[i];
-        if (!nl_str_equal(field->name, name)) continue;
+        if (!is_same_name(in, field->name, name)) continue;
         const nl_type *element = field->type->id == NL_TYPE_ARRAY ? field->type->children[0].type : field->type;
         field->type = nl_type_array(in->arena, merge(in, element, type), true);
         return;
@@ -143,22 +149,33 @@ static const nl_type *type_of_element(const inference *in, const nl_xml_node *el
 }
 
 /* What was never seen is text. */
-static const nl_type *canonical(nl_arena *arena, const nl_type *type)
+const nl_type *nl_xml_canonical(nl_arena *arena, const nl_type *type)
 {
     if (type->id == NL_TYPE_NULL) return nl_type_string();
-    if (type->id == NL_TYPE_ARRAY) return nl_type_array(arena, canonical(arena, type->children[0].type), true);
+    if (type->id == NL_TYPE_ARRAY) return nl_type_array(arena, nl_xml_canonical(arena, type->children[0].type), true);
     if (type->id != NL_TYPE_STRUCT) return type;
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, type->child_count + 1);
     for (uint32_t i = 0; i < type->child_count; i++) {
         fields[i] = type->children[i];
-        fields[i].type = canonical(arena, fields[i].type);
+        fields[i].type = nl_xml_canonical(arena, fields[i].type);
     }
     return nl_type_struct(arena, fields, type->child_count);
 }
 
-nl_status nl_xml_infer(nl_arena *arena, const nl_xml_node *root, const nl_xml_options *options, const nl_type **type)
+const nl_type *nl_xml_infer_record(nl_arena *arena, const nl_xml_node *root, const nl_xml_options *options)
 {
     const inference in = {.arena = arena, .options = options};
-    *type = canonical(arena, type_of_struct(&in, root));
+    return type_of_struct(&in, root);
+}
+
+const nl_type *nl_xml_merge(nl_arena *arena, const nl_type *a, const nl_type *b, const nl_xml_options *options)
+{
+    const inference in = {.arena = arena, .options = options};
+    return merge(&in, a, b);
+}
+
+nl_status nl_xml_infer(nl_arena *arena, const nl_xml_node *root, const nl_xml_options *options, const nl_type **type)
+{
+    *type = nl_xml_canonical(arena, nl_xml_infer_record(arena, root, options));
     return nl_arena_check(arena);
 }

@@ -28,22 +28,15 @@ static nl_status bind_from(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
-static const nl_xml_node *root_of(const nl_xml_node *document)
-{
-    const nl_xml_node *node = document->first_child;
-    while (node && node->kind != NL_XML_ELEMENT) node = node->next;
-    return node;
-}
-
 static nl_status convert_row(const from_state *state, nl_xml_converter *converter, nl_memory *memory, nl_text_rows *rows, nl_str text)
 {
     nl_arena *arena = nl_arena_new(memory);
-    const nl_xml_node *document = nl_xml_read(arena, text, true);
+    const nl_xml_node *root = nl_xml_read_record(arena, text, &state->options);
     nl_status status = nl_arena_check(arena);
-    if (!status && !document) status = nl_text_rows_bad(rows, text);
-    if (!status && document) {
+    if (!status && !root) status = nl_text_rows_bad(rows, text);
+    if (!status && root) {
         converter->is_misfit = false;
-        status = nl_xml_convert(converter, root_of(document), state->target.data_type, rows->builder);
+        status = nl_xml_convert(converter, root, state->target.data_type, rows->builder);
         if (!status) status = nl_text_rows_end(rows, text, converter->is_misfit);
     }
     nl_arena_free(arena);
@@ -100,7 +93,7 @@ static nl_status to_kernel(NL_KERNEL_PARAMETERS)
     NL_EACH_SELECTED(row)
     {
         nl_builder_clear(&text);
-        NL_GO(nl_xml_append_row(function->state, &flat, row, &text));
+        NL_GO(nl_xml_append_row(function->state, &flat, row, 0, &text));
         NL_GO(nl_output_builder(&output, row, &text));
     }
 done:
@@ -121,9 +114,9 @@ static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
     NL_TRY(nl_text_call_options(bind, 1, &given));
     const nl_text_session session = nl_text_call_session(bind);
     NL_TRY(nl_xml_options_parse(given, &session, NL_TEXT_READ, bind->arena, &options));
-    const nl_xml_node *document = nl_xml_read(bind->arena, bind->constants[0]->text, true);
+    const nl_xml_node *root = nl_xml_read_record(bind->arena, bind->constants[0]->text, &options);
     NL_TRY(nl_arena_check(bind->arena));
-    if (document) NL_TRY(nl_xml_infer(bind->arena, root_of(document), &options, &type));
+    if (root) NL_TRY(nl_xml_infer(bind->arena, root, &options, &type));
     nl_text_call_answer_schema(bind, type, bound);
     return NULL;
 }

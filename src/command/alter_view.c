@@ -59,8 +59,8 @@ nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *stateme
     view.query_columns = NULL;
     view.handle = NULL;
     view.free = NULL;
-    command->made_view = &view;
-    NL_TRY(nl_analyze_query(&command->context, alter->query, &plan));
+    view.collation = nl_arena_str(command->arena, old->collation);
+    NL_TRY(nl_view_analyze(command, &view, alter->query, &plan));
     NL_TRY(is_permanent ? nl_view_set_columns(command, plan, NULL, &view) : nl_view_check_columns(command, plan, NULL, 0));
     view.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);

@@ -262,6 +262,6 @@ nl_status nl_run_create_table(nl_command *command, const nl_ast_statement *state
         if (exists && self.ast->is_if_not_exists) return NULL;
         if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &self.name)));
     }
-    if (nl_plain_is_wanted(&self.name, &self.ast->provider)) return nl_plain_create(command, self.ast, &self.name);
+    if (nl_plain_is_wanted(command, &self.name, &self.ast->provider)) return nl_plain_create(command, self.ast, &self.name);
     return self.ast->query ? create_from_query(&self) : create_empty(&self);
 }

@@ -16,10 +16,16 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-bool nl_plain_is_wanted(const nl_session_name *name, const nl_ast_name *provider)
+/* USING, or what the session was told to use where nothing is said; empty: Iceberg. */
+static nl_str wanted_provider(nl_command *command, const nl_ast_name *said)
 {
-    if (!nl_str_is(name->catalog_name, SESSION_CATALOG) || provider->count == 0) return false;
-    return !nl_str_is_nocase(provider->parts[provider->count - 1].text, "iceberg");
+    return said->count > 0 ? said->parts[said->count - 1].text : nl_session_get(command->session, NL_STR("spark.sql.sources.default"));
+}
+
+bool nl_plain_is_wanted(nl_command *command, const nl_session_name *name, const nl_ast_name *provider)
+{
+    const nl_str wanted = wanted_provider(command, provider);
+    return nl_str_is(name->catalog_name, SESSION_CATALOG) && wanted.length > 0 && !nl_str_is_nocase(wanted, "iceberg");
 }
 
 static nl_str lower(nl_command *command, nl_str text)
@@ -449,7 +455,7 @@ static nl_status prepare(plain_creation *self)
 {
     nl_command *command = self->command;
     const nl_ast_table_clauses *clauses = &self->ast->clauses;
-    const nl_str provider = lower(command, self->ast->provider.parts[self->ast->provider.count - 1].text);
+    const nl_str provider = lower(command, wanted_provider(command, &self->ast->provider));
     nl_str location = clauses->location;
     if (nl_hive_is_catalog(self->name->catalog) && nl_str_is_nocase(nl_session_get(command->session, NL_STR("spark.sql.catalogImplementation")), "hive"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED,

@@ -9,7 +9,7 @@
 struct nl_file_layout;
 
 /* USING names a format of files and the name is spark_catalog's: the table is none of Iceberg's. */
-bool nl_plain_is_wanted(const nl_session_name *name, const nl_ast_name *provider);
+bool nl_plain_is_wanted(nl_command *command, const nl_session_name *name, const nl_ast_name *provider);
 /* The table, or NULL: the session's own (borrowed from it), or one that spark_catalog's Hive metastore keeps. */
 NL_MUST_USE nl_status nl_plain_find(nl_command *command, const nl_session_name *name, const nl_plain_table **table);
 /* Refuses to change a table that a metastore keeps. */

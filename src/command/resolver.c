@@ -44,6 +44,7 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
     found->view = statement->query;
     found->view_namespace = scope;
     found->view_namespace_count = view->namespace_count + 1;
+    found->view_collation = nl_arena_str(command->arena, view->collation);
     if (!view->columns) return NULL;
     const nl_temp_view *copy = nl_view_copy(command->arena, view); /* the plan may outlive the view */
     found->view_columns = copy->columns;

@@ -2,6 +2,7 @@
 #include "command/catalog_views.h"
 
 #include "exec/sources.h"
+#include "function/collation.h"
 
 const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *parts, uint32_t part_count)
 {
@@ -113,12 +114,29 @@ nl_status nl_view_set_binding(nl_command *command, nl_ast_schema_binding said, n
     return NULL;
 }
 
+nl_status nl_view_analyze(nl_command *command, const nl_temp_view *view, const nl_ast_query *query, const nl_logical **plan)
+{
+    command->made_view = view;
+    command->context.collation = view->collation;
+    nl_status status = nl_analyze_query(&command->context, query, plan);
+    command->context.collation = (nl_str){0};
+    return status;
+}
+
+static nl_status set_collation(nl_command *command, const nl_ast_ident *said, nl_temp_view *view)
+{
+    nl_collation collation;
+    if (!said->text.data) return NULL;
+    NL_TRY(nl_collation_find(command->arena, said->text, &collation));
+    view->collation = collation.name;
+    return NULL;
+}
+
 /* The query is analyzed once at creation: what it lacks is said now, and its column names are known. */
 static nl_status check_query(nl_command *command, const nl_ast_create_view *create, nl_temp_view *view)
 {
     const nl_logical *plan = NULL;
-    command->made_view = view;
-    NL_TRY(nl_analyze_query(&command->context, create->query, &plan));
+    NL_TRY(nl_view_analyze(command, view, create->query, &plan));
     const bool is_permanent = nl_view_is_permanent(view);
     if (create->column_count == 0) return is_permanent ? nl_view_set_columns(command, plan, NULL, view) : nl_view_check_columns(command, plan, NULL, 0);
     if (create->column_count != plan->column_count) {
@@ -181,6 +199,7 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
         NL_TRY(persistent_name(command, parts, part_count, &view.name));
     if (nl_view_is_permanent(&view)) NL_TRY(nl_command_at(command, nl_view_set_binding(command, create->binding, &view), create->name.range));
     view.created_micros = command->confs.now_micros;
+    NL_TRY(set_collation(command, &create->collation, &view));
     NL_TRY(check_query(command, create, &view));
     view.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);

@@ -20,5 +20,7 @@ NL_MUST_USE nl_status nl_view_set_columns(nl_command *command, const nl_logical 
 NL_MUST_USE nl_status nl_view_set_binding(nl_command *command, nl_ast_schema_binding said, nl_temp_view *view);
 /* ALTER VIEW … RENAME, SET and UNSET TBLPROPERTIES; ALTER TABLE … RENAME of a view. */
 NL_MUST_USE nl_status nl_alter_view_table(nl_command *command, const nl_ast_alter_table *alter);
+/* The query of a view that is being made: it may not mention the view; literals and casts have its default collation. */
+NL_MUST_USE nl_status nl_view_analyze(nl_command *command, const nl_temp_view *view, const nl_ast_query *query, const nl_logical **plan);
 /* "COMPENSATION"; "" for UNSAID. */
 const char *nl_schema_binding_words(nl_ast_schema_binding binding);

@@ -26,6 +26,7 @@ typedef struct nl_resolved_relation {
     const nl_field *view_columns;     /* names (and types to cast to) of a stored view; or NULL              */
     uint32_t view_column_count;
     const nl_str *view_query_columns; /* what the view's query called them when it was made; NULL: they are taken in order */
+    nl_str view_collation;            /* of its literals and casts (DEFAULT COLLATION); empty: UTF8_BINARY      */
     nl_ast_schema_binding view_binding; /* what becomes of columns that have changed below */
     const nl_logical *plan;           /* a temp view made from a DataFrame plan                              */
     const nl_str *name;               /* the full name: qualifier of its columns                             */
@@ -68,6 +69,7 @@ typedef struct nl_plan_context {
     nl_resolver *resolver;
     nl_str text;                     /* the statement */
     nl_column_id next_column_id;     /* starts at 1 */
+    nl_str collation;               /* of literals and casts of the view that is being made; else empty */
     bool is_case_sensitive;          /* spark.sql.caseSensitive */
     const nl_value *parameters;      /* `?` and `:name`; or NULL */
     const nl_str *parameter_names;   /* data NULL: a positional one; NULL: all are */

@@ -24,6 +24,7 @@ nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view)
     copy.sql = nl_arena_str(arena, view->sql);
     copy.catalog = nl_arena_str(arena, view->catalog);
     copy.comment = nl_arena_str(arena, view->comment);
+    copy.collation = nl_arena_str(arena, view->collation);
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, view->namespace_count);
     for (uint32_t i = 0; i < view->namespace_count; i++)
         parts[i] = nl_arena_str(arena, view->namespace_parts[i]);

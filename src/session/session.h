@@ -98,6 +98,7 @@ typedef struct nl_temp_view {
     nl_ast_schema_binding binding; /* of a view that is kept by its full name; UNSAID: spark.sql.legacy.viewSchemaBindingMode is off */
     int64_t created_micros;
     nl_str comment;
+    nl_str collation;           /* DEFAULT COLLATION; or empty */
     const nl_property *properties;
     uint32_t property_count;
     void *handle;

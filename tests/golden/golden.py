@@ -95,6 +95,7 @@ def confs_of(name, text):
         "spark.sql.session.timeZone": "America/Los_Angeles",
         "spark.sql.ansi.enabled": "false" if name.startswith("nonansi/") else "true",
         "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.sources.default": "parquet",
     }
     if name.startswith("timestampNTZ/"):
         confs["spark.sql.timestampType"] = "TIMESTAMP_NTZ"

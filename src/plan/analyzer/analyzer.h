@@ -32,6 +32,7 @@ typedef struct nl_env {
     nl_str text;                   /* of the statement, or of the view being expanded */
     const nl_str *namespace_parts; /* a view's namespace; NULL: the session's         */
     uint32_t namespace_count;
+    nl_str collation;              /* a view's DEFAULT COLLATION; or empty            */
     nl_an_cte *ctes;
     uint32_t view_depth;
     const nl_active_function *functions;

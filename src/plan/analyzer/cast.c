@@ -130,6 +130,8 @@ nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     const nl_type *type = NULL;
     NL_TRY(nl_resolve_expr(scope, ast->cast.input, &input));
     NL_TRY(nl_ast_type_to_type(nl_scope_arena(scope), ast->cast.type, &type));
+    if (scope->env->collation.length && type->id == NL_TYPE_STRING && type->string_kind == NL_STRING_PLAIN && ast->cast.type->collation.count == 0)
+        type = nl_type_collated(nl_scope_arena(scope), scope->env->collation);
     const nl_cast_mode mode = ast->cast.form == NL_AST_CAST_TRY ? NL_CAST_TRY : nl_scope_cast_mode(scope);
     if (nl_scope_confs(scope)->is_trino) return cast_in_trino(scope, input, type, mode, result);
     return nl_make_cast(scope, input, type, mode, result);

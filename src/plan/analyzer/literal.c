@@ -46,7 +46,8 @@ static nl_str literal_text(nl_scope *scope, const nl_value *value)
     nl_str text;
     switch (value->type->id) {
     case NL_TYPE_STRING:
-        return value->text;
+        if (!value->type->collation.length) return value->text;
+        return nl_arena_f(arena, "'" NL_STR_FMT "' collate " NL_STR_FMT, NL_STR_ARG(value->text), NL_STR_ARG(value->type->collation));
     case NL_TYPE_DECIMAL:
         return decimal_text(arena, value->decimal, value->type->scale);
     case NL_TYPE_DATE:
@@ -212,6 +213,7 @@ static nl_status literal_value(nl_scope *scope, const nl_ast_expr *ast, nl_value
         return NULL;
     case NL_AST_LITERAL_STRING:
         *value = nl_value_string(literal->text);
+        value->type = nl_type_collated(nl_scope_arena(scope), scope->env->collation);
         return NULL;
     case NL_AST_LITERAL_BINARY:
         *value = (nl_value){.type = nl_type_binary(), .text = literal->text};

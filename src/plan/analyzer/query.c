@@ -264,7 +264,7 @@ nl_status nl_analyze_query_in(nl_env *env, nl_scope *outer, const nl_ast_query *
 
 nl_status nl_analyze_query(nl_plan_context *context, const struct nl_ast_query *query, const nl_logical **plan)
 {
-    nl_env env = {.context = context, .text = context->text};
+    nl_env env = {.context = context, .text = context->text, .collation = context->collation};
     const nl_logical *made = NULL;
     NL_TRY(nl_analyze_query_in(&env, NULL, query, &made));
     NL_TRY(without_hidden(&env, made, plan));

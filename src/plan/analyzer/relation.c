@@ -51,6 +51,7 @@ static nl_status analyze_view(nl_env *env, const nl_resolved_relation *found, nl
         .text = found->view_text,
         .namespace_parts = found->view_namespace,
         .namespace_count = found->view_namespace_count,
+        .collation = found->view_collation,
         .view_depth = env->view_depth + 1,
         .functions = env->functions,
     };

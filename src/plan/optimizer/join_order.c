@@ -18,6 +18,8 @@ typedef struct join_graph {
     uint32_t conjunct_count;
     double *selectivity;
     double *floor; /* see nl_estimate_join_floor */
+    uint8_t *class_of; /* see nl_derive_equalities */
+    uint32_t *by_keys; /* conjuncts, those first whose two relations share most equalities; before others those of no class */
 } join_graph;
 
 typedef struct partial {
@@ -77,7 +79,28 @@ static double conjunct_selectivity(join_graph *g, const nl_expr *conjunct, uint6
     return NL_MIN(nl_estimate_rows(g->context, join) / product, 1);
 }
 
-static void build_graph(join_graph *g, const nl_list *relations, const nl_list *conjuncts)
+/* Equalities between the same two relations. */
+static uint32_t key_count(const join_graph *g, uint32_t conjunct)
+{
+    uint32_t count = 0;
+    for (uint32_t c = 0; g->floor[conjunct] > 0 && c < g->conjunct_count; c++)
+        count += g->floor[c] > 0 && g->touches[c] == g->touches[conjunct];
+    return count;
+}
+
+static void order_conjuncts(join_graph *g)
+{
+    uint32_t *counts = NL_NEW_ARRAY(g->arena, uint32_t, g->conjunct_count + 1);
+    g->by_keys = NL_NEW_ARRAY(g->arena, uint32_t, g->conjunct_count + 1);
+    for (uint32_t c = 0; c < g->conjunct_count; c++) {
+        uint32_t at = c;
+        counts[c] = 2 * key_count(g, c) + !g->class_of[c];
+        for (; at > 0 && counts[g->by_keys[at - 1]] < counts[c]; at--) g->by_keys[at] = g->by_keys[at - 1];
+        g->by_keys[at] = c;
+    }
+}
+
+static nl_status build_graph(join_graph *g, const nl_list *relations, nl_list *conjuncts)
 {
     g->count = relations->count;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -85,6 +108,7 @@ static void build_graph(join_graph *g, const nl_list *relations, const nl_list *
         g->ids[i] = nl_plan_ids(g->arena, g->relations[i]);
         g->rows[i] = NL_MAX(nl_estimate_rows(g->context, g->relations[i]), 1);
     }
+    NL_TRY(nl_derive_equalities(g->context, g->ids, g->count, conjuncts, &g->class_of));
     g->conjunct_count = conjuncts->count;
     g->conjuncts = (const nl_expr **)(void *)conjuncts->items;
     g->touches = NL_NEW_ARRAY(g->arena, uint64_t, conjuncts->count + 1);
@@ -95,39 +119,62 @@ static void build_graph(join_graph *g, const nl_list *relations, const nl_list *
             if (nl_expr_touches(g->conjuncts[c], &g->ids[i])) g->touches[c] |= 1ull << i;
         g->selectivity[c] = conjunct_selectivity(g, g->conjuncts[c], g->touches[c], &g->floor[c]);
     }
+    order_conjuncts(g);
+    return NULL;
 }
 
-/* Equalities between the same two relations count together, with the first of them. */
-static bool is_taken_with_another(const join_graph *g, uint32_t conjunct)
+static bool is_across(const join_graph *g, uint32_t conjunct, uint64_t left, uint64_t right)
 {
-    for (uint32_t c = 0; c < conjunct; c++)
-        if (g->floor[c] > 0 && g->touches[c] == g->touches[conjunct]) return true;
-    return false;
+    const uint64_t touched = g->touches[conjunct];
+    return !(touched & ~(left | right)) && (touched & left) && (touched & right);
 }
 
-static double together(const join_graph *g, uint32_t first)
+static bool is_implied(const join_graph *g, uint32_t conjunct, uint64_t classes)
 {
+    return classes >> g->class_of[conjunct] & 1;
+}
+
+/* Equalities between the same two relations count together: columns of one key. */
+static double together(const join_graph *g, uint32_t place, uint64_t *classes)
+{
+    const uint64_t touched = g->touches[g->by_keys[place]];
     double product = 1;
     double least = 1;
-    for (uint32_t c = first; c < g->conjunct_count; c++) {
-        if (g->floor[c] <= 0 || g->touches[c] != g->touches[first]) continue;
+    for (uint32_t k = place; k < g->conjunct_count; k++) {
+        const uint32_t c = g->by_keys[k];
+        if (g->floor[c] <= 0 || g->touches[c] != touched || is_implied(g, c, *classes)) continue;
         product *= g->selectivity[c];
         least = NL_MIN(least, g->floor[c]);
+        if (g->class_of[c]) *classes |= 1ull << g->class_of[c];
     }
     return NL_MAX(product, least);
 }
 
-/* Does a conjunct tie the two disjoint sets? Its selectivity is multiplied in. */
+/* Only equalities of no class: those of one are implied by then. */
+static bool is_taken_with_another(const join_graph *g, uint32_t place)
+{
+    const uint32_t conjunct = g->by_keys[place];
+    if (g->floor[conjunct] <= 0 || g->class_of[conjunct]) return false;
+    for (uint32_t k = 0; k < place; k++) {
+        const uint32_t c = g->by_keys[k];
+        if (g->floor[c] > 0 && !g->class_of[c] && g->touches[c] == g->touches[conjunct]) return true;
+    }
+    return false;
+}
+
+/* Does a conjunct tie the two disjoint sets? Its selectivity is multiplied in; of a class only the first one's. */
 static bool connects(const join_graph *g, uint64_t left, uint64_t right, double *selectivity)
 {
     bool is_connected = false;
+    uint64_t classes = 0;
     *selectivity = 1;
-    for (uint32_t c = 0; c < g->conjunct_count; c++) {
-        const uint64_t touched = g->touches[c];
-        if (touched & ~(left | right) || !(touched & left) || !(touched & right)) continue;
+    for (uint32_t k = 0; k < g->conjunct_count; k++) {
+        const uint32_t c = g->by_keys[k];
+        if (!is_across(g, c, left, right)) continue;
         is_connected = true;
-        if (g->floor[c] > 0 && is_taken_with_another(g, c)) continue;
-        *selectivity *= g->floor[c] > 0 ? together(g, c) : g->selectivity[c];
+        if (is_implied(g, c, classes) || is_taken_with_another(g, k)) continue;
+        *selectivity *= g->floor[c] > 0 ? together(g, k, &classes) : g->selectivity[c];
+        if (g->class_of[c]) classes |= 1ull << g->class_of[c];
     }
     return is_connected;
 }
@@ -172,13 +219,18 @@ typedef struct builder {
     bool *is_used; /* conjuncts that stand in a join already */
 } builder;
 
+/* The conjuncts that can be asked now and could not before; of a class of equal columns one. */
 static const nl_logical *make_join(builder *b, const nl_logical *left, uint64_t left_set, const nl_logical *right, uint64_t right_set)
 {
     join_graph *g = b->g;
     nl_list conditions = {0};
-    for (uint32_t c = 0; c < g->conjunct_count; c++) {
+    uint64_t classes = 0;
+    for (uint32_t k = 0; k < g->conjunct_count; k++) {
+        const uint32_t c = g->by_keys[k];
         if (b->is_used[c] || (g->touches[c] & ~(left_set | right_set))) continue;
         b->is_used[c] = true;
+        if (g->class_of[c] && (!is_across(g, c, left_set, right_set) || is_implied(g, c, classes))) continue;
+        if (g->class_of[c]) classes |= 1ull << g->class_of[c];
         nl_list_add(g->arena, &conditions, NL_UNCONST(g->conjuncts[c]));
     }
     const nl_expr *condition = nl_conjunction(g->arena, &conditions);
@@ -278,7 +330,7 @@ static nl_status order_tree(nl_plan_context *context, const nl_logical *plan, co
         *result = plan;
         return NULL;
     }
-    build_graph(g, &relations, &conjuncts);
+    NL_TRY(build_graph(g, &relations, &conjuncts));
     builder b = {.g = g, .is_used = NL_NEW_ARRAY(arena, bool, conjuncts.count + 1)};
     const nl_logical *tree;
     if (g->count <= DYNAMIC_RELATIONS_MAX) {

@@ -91,6 +91,20 @@ static void test_implicit_joins_find_their_conditions(void **state)
     expect_part("SELECT * FROM big b, mid m WHERE (b.id = m.id AND b.k = 1) OR (b.id = m.id AND b.k = 2)", "Join Inner, (id#1L = id#5L)");
 }
 
+static void test_equalities_that_follow_from_others_order_joins(void **state)
+{
+    (void)state;
+    /* mid and tiny are joined first, by an equality that is not written; two of the three conditions are asked. */
+    const char *text = optimized("SELECT count(*) FROM mid m, big b, tiny t WHERE m.k = b.k AND b.k = t.k AND t.name = 'x'");
+    const char *first = strstr(text, "Join Inner, (k#");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "Join Inner, (k#2 = k#8)"));
+    assert_null(strstr(text, " AND (k#"));
+    /* Both columns of one relation have to equal the other's. */
+    text = optimized("SELECT count(*) FROM mid m, big b WHERE m.k = b.k AND m.w = b.k");
+    assert_non_null(strstr(text, " AND "));
+}
+
 static void test_the_smaller_side_is_built_from(void **state)
 {
     (void)state;
@@ -180,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_a_condition_on_one_join_key_holds_for_the_other),
         cmocka_unit_test(test_outer_joins_that_a_filter_makes_pointless_become_inner),
         cmocka_unit_test(test_implicit_joins_find_their_conditions),
+        cmocka_unit_test(test_equalities_that_follow_from_others_order_joins),
         cmocka_unit_test(test_the_smaller_side_is_built_from),
         cmocka_unit_test(test_unread_columns_are_not_scanned),
         cmocka_unit_test(test_correlated_subqueries_become_joins),

@@ -81,6 +81,12 @@ double nl_estimate_distinct(nl_plan_context *context, const nl_logical *plan, nl
 double nl_estimate_join_floor(nl_plan_context *context, const nl_logical *left, const nl_logical *right, const nl_expr *conjunct);
 double nl_estimate_base_rows(nl_plan_context *context, const nl_logical *plan, nl_column_id id);
 
+/* Adds the equalities that follow from a list's between disjoint relations (equalities.c). class_of_conjunct: by place in
+ * the list, 0 or the number (at most 63) of the class of equal columns that it is of; of each class one equality is enough
+ * where two sets of relations are joined. */
+NL_MUST_USE nl_status nl_derive_equalities(nl_plan_context *context, const nl_id_set *ids, uint32_t relation_count, nl_list *conjuncts,
+                                           uint8_t **class_of_conjunct);
+
 /* A fixed conjunction of a list of const nl_expr *, or NULL. */
 const nl_expr *nl_conjunction(nl_arena *arena, const nl_list *conjuncts);
 /* The conjunct a = b as its sides; false for anything else. */

@@ -103,9 +103,9 @@ nl_status nl_run_repair(nl_command *command, const nl_ast_statement *statement)
 nl_status nl_run_analyze(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_analyze *analyze = statement->analyze;
-    const nl_plain_table *plain = NULL; /* nothing is kept of it: the files tell their sizes */
+    const nl_plain_table *plain = NULL;
     if (!analyze->is_tables) NL_TRY(nl_plain_find_name(command, &analyze->name, &plain));
-    if (plain) return NULL;
+    if (plain) return nl_plain_analyze(command, plain, analyze);
     if (!analyze->is_tables) NL_TRY(check_relation(command, &analyze->name));
     return NL_RAISE(NOT_SUPPORTED_COMMAND_FOR_V2_TABLE, NL_P("cmd", analyze->is_tables ? "ANALYZE TABLES" : "ANALYZE TABLE"));
 }

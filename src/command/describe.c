@@ -163,6 +163,13 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
     nl_rows *rows = NULL;
     if (facts->metadata && describe->partition)
         return NL_RAISE(_LEGACY_ERROR_TEMP_1111);
+    if (describe->partition && facts->view)
+        return NL_RAISE(FORBIDDEN_OPERATION, NL_P("statement", "DESC PARTITION"), NL_P("objectType", nl_view_is_permanent(facts->view) ? "VIEW" : "TEMPORARY VIEW"),
+                        NL_P_STR("objectName", nl_command_quoted(command, &describe->name.parts[describe->name.count - 1].text, 1)));
+    nl_str folder = {0};
+    if (describe->partition && facts->plain) NL_TRY(nl_plain_find_partition(command, facts->plain, describe->partition, &folder));
+    if (describe->is_json && facts->plain) return nl_plain_describe_json(command, facts->plain, folder);
+    if (describe->is_json && facts->view && !facts->catalog_view) return nl_view_describe_json(command, facts->view, facts->row_type);
     if (describe->is_json)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "DESCRIBE TABLE AS JSON is not supported for v2 tables.");
     NL_TRY(table_rows(command, &rows));
@@ -172,6 +179,7 @@ static nl_status describe_table(nl_command *command, const nl_ast_describe *desc
             NL_TRY(nl_rows_add_text(rows, (const nl_str[]){field->name, nl_type_name(command->arena, field->type), field->comment.length ? field->comment : NL_STR("")}));
         else NL_TRY(add_column(command, rows, field->name, field->type, field->comment));
     }
+    if (facts->plain && folder.data && describe->is_extended) return nl_plain_describe_partition(command, facts->plain, folder, rows);
     if (facts->plain) return nl_plain_describe(command, facts->plain, describe->is_extended, rows);
     if (facts->catalog_view && describe->is_extended) return add_view_details(command, facts, rows);
     if (nl_view_is_permanent(facts->view) && describe->is_extended) return add_stored_view_details(command, facts, rows);
@@ -215,7 +223,7 @@ static nl_status resolve_column(nl_command *command, const nl_ast_describe *desc
 
 static nl_status describe_column(nl_command *command, const nl_ast_describe *describe, const nl_facts *facts)
 {
-    /* Only ANALYZE could know these of a view's columns, and it does not analyze views. */
+    /* Only ANALYZE … FOR COLUMNS could know these, which keeps nothing. */
     static const char *const unknown[] = {"min",         "max",         "num_nulls", "distinct_count",
                                           "avg_col_len", "max_col_len", "histogram"};
     const nl_column *column = NULL;
@@ -225,7 +233,7 @@ static nl_status describe_column(nl_command *command, const nl_ast_describe *des
     NL_TRY(add_info(rows, "col_name", describe->column.parts[describe->column.count - 1].text));
     NL_TRY(add_info(rows, "data_type", nl_type_name(command->arena, column->type)));
     NL_TRY(add_info(rows, "comment", column->comment.length ? column->comment : NL_STR("NULL")));
-    for (size_t i = 0; describe->is_extended && facts->view && i < NL_COUNT(unknown); i++)
+    for (size_t i = 0; describe->is_extended && (facts->view || facts->plain) && i < NL_COUNT(unknown); i++)
         NL_TRY(add_info(rows, unknown[i], NL_STR("NULL")));
     return NULL;
 }

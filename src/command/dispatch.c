@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "command/cached.h"
+#include "command/plain_tables.h"
 #include "command/substitution.h"
 #include "exec/sources.h"
 
@@ -18,6 +19,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_TRUNCATE] = nl_run_truncate,
     [NL_AST_STATEMENT_MULTI_INSERT] = nl_run_multi_insert,
     [NL_AST_STATEMENT_CREATE_TABLE] = nl_run_create_table,
+    [NL_AST_STATEMENT_CREATE_TABLE_LIKE] = nl_plain_create_like,
     [NL_AST_STATEMENT_ALTER_TABLE] = nl_run_alter_table,
     [NL_AST_STATEMENT_ALTER_VIEW] = nl_run_alter_view,
     [NL_AST_STATEMENT_CREATE_FUNCTION] = nl_run_create_function,

@@ -191,6 +191,25 @@ nl_str nl_facts_time(nl_command *command, int64_t micros)
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
+/* "[k=v, p=q]", by key. */
+nl_str nl_facts_list_text(nl_command *command, const nl_property *items, uint32_t count)
+{
+    nl_builder text;
+    nl_str last = {"", 0};
+    nl_builder_init(&text, TEXT_MAX);
+    nl_append_char(&text, '[');
+    for (uint32_t written = 0;; written++) { /* the next key after `last`: there are few */
+        const nl_property *next = NULL;
+        for (uint32_t i = 0; i < count; i++)
+            if ((written == 0 || nl_str_compare(items[i].key, last) > 0) && (!next || nl_str_compare(items[i].key, next->key) < 0)) next = &items[i];
+        if (!next) break;
+        nl_append_f(&text, "%s" NL_STR_FMT "=" NL_STR_FMT, written ? ", " : "", NL_STR_ARG(next->key), NL_STR_ARG(nl_shown_value(next->key, next->value)));
+        last = next->key;
+    }
+    nl_append_char(&text, ']');
+    return nl_facts_take(command, &text);
+}
+
 static nl_str query_columns(nl_command *command, const nl_temp_view *view)
 {
     nl_builder text;
@@ -218,11 +237,13 @@ uint32_t nl_view_facts(nl_command *command, const nl_facts *facts, nl_view_fact 
     items[count++] = (nl_view_fact){"Created By", NL_STR("Spark 4.0.1")};
     items[count++] = (nl_view_fact){"Type", NL_STR("VIEW")};
     if (view->comment.length) items[count++] = (nl_view_fact){"Comment", view->comment};
+    if (view->collation.length) items[count++] = (nl_view_fact){"Collation", view->collation};
     items[count++] = (nl_view_fact){"View Text", view->sql};
     items[count++] = (nl_view_fact){"View Original Text", view->sql};
     if (view->binding != NL_AST_BINDING_UNSAID) items[count++] = (nl_view_fact){"View Schema Mode", nl_str_from(nl_schema_binding_words(view->binding))};
     items[count++] = (nl_view_fact){"View Catalog and Namespace", nl_command_dotted_name(command, &scope)};
     items[count++] = (nl_view_fact){"View Query Output Columns", query_columns(command, view)};
+    if (view->property_count > 0) items[count++] = (nl_view_fact){"Table Properties", nl_facts_list_text(command, view->properties, view->property_count)};
     return count;
 }
 

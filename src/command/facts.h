@@ -38,6 +38,7 @@ nl_str nl_facts_time(nl_command *command, int64_t micros);
  * have a row of their own (comment, owner …), secrets covered, sorted by key. */
 void nl_facts_properties(nl_command *command, const nl_facts *facts, const nl_property **items, uint32_t *count);
 /* "[a=1,b=2]" */
+nl_str nl_facts_list_text(nl_command *command, const nl_property *items, uint32_t count); /* "[k=v, p=q]", by key, secrets covered */
 nl_str nl_facts_properties_text(nl_command *command, const nl_facts *facts);
 nl_str nl_facts_comment(const nl_facts *facts); /* data NULL: none; as nl_facts_owner */
 nl_str nl_facts_owner(const nl_facts *facts);

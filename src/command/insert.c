@@ -53,24 +53,83 @@ static bool is_default(const nl_ast_expr *value)
            nl_str_is_nocase(value->column.parts[0].text, "default");
 }
 
-/* Columns have no defaults yet: DEFAULT is NULL, in VALUES and in the list of a SELECT. */
-static void replace_defaults(nl_command *command, nl_ast_exprs *exprs)
+/* PARTITION (name = value) gives the column's value. */
+static bool is_static_partition(const insertion *self, nl_str name)
+{
+    const nl_ast_partition_spec *partition = self->ast->partition;
+    for (uint32_t p = 0; partition && p < partition->count; p++)
+        if (partition->items[p].value && nl_str_equal_nocase(partition->items[p].name.text, name)) return true;
+    return false;
+}
+
+/* The table's column that the i-th given value is for; UINT32_MAX: none, or too many values. */
+static uint32_t target_column(const insertion *self, uint32_t i)
+{
+    if (self->ast->columns.count > 0) return i < self->ast->columns.count ? column_position(self, self->ast->columns.items[i].text) : UINT32_MAX;
+    for (uint32_t c = 0; c < self->target.row_type->child_count; c++)
+        if (!is_static_partition(self, self->target.row_type->children[c].name) && i-- == 0) return c;
+    return UINT32_MAX;
+}
+
+/* DEFAULT is the column's default where it has one (tables over plain files may), else NULL. */
+static nl_status default_expression(insertion *self, uint32_t column, nl_ast_range range, nl_ast_expr **expr)
+{
+    *expr = NULL;
+    if (self->plain && column != UINT32_MAX) NL_TRY(nl_plain_default(self->command, self->plain, column, expr));
+    if (*expr) return NULL;
+    *expr = NL_NEW(self->command->arena, nl_ast_expr);
+    **expr = (nl_ast_expr){.kind = NL_AST_EXPR_LITERAL, .range = range};
+    (*expr)->literal.kind = NL_AST_LITERAL_NULL;
+    return NULL;
+}
+
+/* The word DEFAULT among the values of a row, or of the rows of VALUES. */
+static nl_status replace_defaults(insertion *self, nl_ast_exprs *exprs, bool is_rows)
 {
     for (uint32_t i = 0; i < exprs->count; i++) {
         nl_ast_expr *expr = exprs->items[i];
-        if (expr->kind == NL_AST_EXPR_ROW) replace_defaults(command, &expr->row);
-        if (!is_default(expr)) continue;
-        nl_ast_expr *null = NL_NEW(command->arena, nl_ast_expr);
-        *null = (nl_ast_expr){.kind = NL_AST_EXPR_LITERAL, .range = expr->range};
-        null->literal.kind = NL_AST_LITERAL_NULL;
-        exprs->items[i] = null;
+        if (is_rows && expr->kind == NL_AST_EXPR_ROW) NL_TRY(replace_defaults(self, &expr->row, false));
+        if (is_default(expr)) NL_TRY(default_expression(self, target_column(self, is_rows ? 0 : i), expr->range, &exprs->items[i]));
     }
+    return NULL;
 }
 
-static void replace_query_defaults(nl_command *command, const nl_ast_query *query)
+static nl_status replace_query_defaults(insertion *self, const nl_ast_query *query)
 {
-    if (query->body->kind == NL_AST_TERM_VALUES) replace_defaults(command, &query->body->values->rows);
-    if (query->body->kind == NL_AST_TERM_SELECT) replace_defaults(command, &query->body->select->items);
+    if (query->body->kind == NL_AST_TERM_VALUES) NL_TRY(replace_defaults(self, &query->body->values->rows, true));
+    if (query->body->kind == NL_AST_TERM_SELECT) NL_TRY(replace_defaults(self, &query->body->select->items, false));
+    return NULL;
+}
+
+/* Columns of a table over plain files that an INSERT by name leaves out have their defaults, or NULL. */
+static nl_status add_missing_columns(insertion *self, const nl_logical *query, const nl_logical **completed)
+{
+    nl_command *command = self->command;
+    const uint32_t field_count = self->target.row_type->child_count;
+    nl_column *columns = NL_NEW_ARRAY(command->arena, nl_column, query->column_count + field_count + 1);
+    const nl_expr **exprs = NL_NEW_ARRAY(command->arena, const nl_expr *, query->column_count + field_count + 1);
+    uint32_t count = 0;
+    for (; count < query->column_count; count++) {
+        columns[count] = query->columns[count];
+        exprs[count] = nl_expr_column(command->arena, columns[count].id, columns[count].name, columns[count].type, columns[count].is_nullable);
+    }
+    for (uint32_t i = 0; i < field_count; i++) {
+        const nl_field *field = &self->target.row_type->children[i];
+        nl_ast_expr *value = NULL;
+        bool is_there = is_static_partition(self, field->name);
+        for (uint32_t c = 0; c < query->column_count; c++) is_there = is_there || nl_str_equal_nocase(query->columns[c].name, field->name);
+        if (is_there) continue;
+        NL_TRY(default_expression(self, i, (nl_ast_range){0}, &value));
+        NL_TRY(nl_analyze_expr(&command->context, value, NULL, 0, &exprs[count]));
+        columns[count] = (nl_column){.id = nl_plan_new_id(&command->context), .name = field->name, .type = exprs[count]->type, .is_nullable = true};
+        count++;
+    }
+    nl_logical *project = nl_logical_new(command->arena, NL_PLAN_PROJECT, &query, 1);
+    project->columns = columns;
+    project->column_count = count;
+    project->project.exprs = exprs;
+    *completed = project;
+    return NULL;
 }
 
 /* The query's columns under the names of the column list. */
@@ -163,11 +222,12 @@ static nl_status plan_rows(insertion *self, const nl_ast_query *query)
     const nl_logical *plan = NULL;
     nl_command *command = self->command;
     NL_TRY(check_column_list(self));
-    replace_query_defaults(command, query);
+    NL_TRY(replace_query_defaults(self, query));
     NL_TRY(nl_command_analyze(command, query, &plan));
     if (self->ast->columns.count > 0) NL_TRY(rename_columns(self, plan, &plan));
-    if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
     const bool is_by_name = self->ast->is_by_name || self->ast->columns.count > 0;
+    if (self->plain && is_by_name) NL_TRY(add_missing_columns(self, plan, &plan));
+    if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
     return nl_plan_store(&command->context, plan, self->target.row_type, self->target.name, is_by_name, &self->input);
 }
 

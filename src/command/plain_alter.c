@@ -74,6 +74,14 @@ static bool has_folder(const nl_plain_table *table, nl_str folder)
     return false;
 }
 
+nl_status nl_plain_find_partition(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *spec, nl_str *folder)
+{
+    const plain_change self = {.command = command, .table = table};
+    NL_TRY(whole_folder(&self, spec, folder));
+    if (has_folder(table, *folder)) return NULL;
+    return NL_RAISE(PARTITIONS_NOT_FOUND, NL_P_STR("partitionList", shown_partition(&self, *folder)), NL_P_STR("tableName", short_name(&self)));
+}
+
 static nl_str *copy_folders(const plain_change *self, uint32_t more)
 {
     nl_str *folders = NL_NEW_ARRAY(self->command->arena, nl_str, self->table->folder_count + more + 1);
@@ -182,6 +190,7 @@ static nl_status add_columns(const plain_change *self)
     for (uint32_t i = 0; i < data_count; i++) fields[count++] = changed.row_type->children[i];
     for (uint32_t i = 0; i < self->ast->column_count; i++) {
         const nl_ast_alter_column *column = &self->ast->columns[i];
+        if (column->default_value) return unsupported(self, "ADD COLUMN with default value"); /* old files would have to give it */
         if (column->column.count != 1 || column->position.kind != NL_AST_POSITION_UNSAID) return unsupported(self, "ADD COLUMN with qualified column");
         fields[count] = (nl_field){.name = column->column.parts[0].text, .is_nullable = true, .comment = column->comment};
         for (uint32_t j = 0; j < old_count; j++)
@@ -190,30 +199,129 @@ static nl_status add_columns(const plain_change *self)
         NL_TRY(nl_ast_type_to_type(command->arena, column->type, &fields[count++].type));
     }
     for (uint32_t i = data_count; i < old_count; i++) fields[count++] = changed.row_type->children[i];
+    if (changed.defaults) { /* they move with their columns */
+        nl_str *defaults = NL_NEW_ARRAY(command->arena, nl_str, count + 1);
+        for (uint32_t i = 0; i < old_count; i++) defaults[i < data_count ? i : i + (count - old_count)] = changed.defaults[i];
+        changed.defaults = defaults;
+    }
     changed.row_type = nl_type_struct(command->arena, fields, count);
     return nl_session_put_plain_table(command->session, &changed);
 }
 
-static nl_status set_properties(const plain_change *self, bool removes)
+static nl_status no_such_column(const plain_change *self, const nl_ast_name *name)
+{
+    nl_arena *arena = self->command->arena;
+    const nl_str quoted = nl_command_quoted(self->command, &name->parts[0].text, 1);
+    nl_str proposal = {0};
+    for (uint32_t i = 0; i < self->table->row_type->child_count; i++)
+        proposal = nl_arena_f(arena, NL_STR_FMT "%s`" NL_STR_FMT "`", NL_STR_ARG(proposal), i ? ", " : "", NL_STR_ARG(self->table->row_type->children[i].name));
+    return nl_command_at(self->command, NL_RAISE(UNRESOLVED_COLUMN__WITH_SUGGESTION, NL_P_STR("objectName", quoted), NL_P_STR("proposal", proposal)), (nl_ast_range){.line = 1});
+}
+
+static nl_status cannot_change(const plain_change *self, const nl_field *field, const nl_type *type)
+{
+    nl_arena *arena = self->command->arena;
+    const nl_str name = nl_command_quoted(self->command, &field->name, 1);
+    return nl_command_at(self->command,
+                         NL_RAISE(NOT_SUPPORTED_CHANGE_COLUMN, NL_P_STR("table", nl_plain_quoted(self->command, self->table)), NL_P_STR("originName", name),
+                                  NL_P_STR("originType", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(arena, field->type)))), NL_P_STR("newName", name),
+                                  NL_P_STR("newType", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(arena, type))))),
+                         (nl_ast_range){.line = 1});
+}
+
+/* ALTER COLUMN: the comment and the default; the type only to what it is. */
+static nl_status change_column(const plain_change *self)
 {
     nl_command *command = self->command;
+    const nl_ast_alter_column *column = &self->ast->columns[0];
+    nl_plain_table changed = *self->table;
+    const uint32_t count = changed.row_type->child_count;
+    nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, count + 1);
+    nl_str *defaults = NL_NEW_ARRAY(command->arena, nl_str, count + 1);
+    const nl_type *type = NULL;
+    uint32_t at = 0;
+    if (self->ast->column_count > 1) return unsupported(self, "ALTER COLUMN in bulk");
+    if (column->column.count > 1) return unsupported(self, "ALTER COLUMN with qualified column");
+    if (column->is_not_null || column->is_drop_not_null) return unsupported(self, "ALTER COLUMN ... SET NOT NULL");
+    if (column->position.kind != NL_AST_POSITION_UNSAID) return unsupported(self, "ALTER COLUMN ... FIRST | AFTER");
+    for (uint32_t i = 0; i < count; i++) {
+        fields[i] = changed.row_type->children[i];
+        if (changed.defaults) defaults[i] = changed.defaults[i];
+    }
+    while (at < count && !nl_str_equal_nocase(fields[at].name, column->column.parts[0].text)) at++;
+    if (at == count) return no_such_column(self, &column->column);
+    if (column->type) NL_TRY(nl_ast_type_to_type(command->arena, column->type, &type));
+    if (type && !nl_type_equal(type, fields[at].type)) return cannot_change(self, &fields[at], type);
+    if (column->has_comment) fields[at].comment = column->comment;
+    if (column->is_drop_default) defaults[at] = (nl_str){0};
+    if (column->default_value) {
+        NL_TRY(nl_plain_check_default(command, "ALTER TABLE ALTER COLUMN", &fields[at], column->default_text));
+        defaults[at] = column->default_text;
+    }
+    changed.row_type = nl_type_struct(command->arena, fields, count);
+    changed.defaults = changed.defaults || column->default_value ? defaults : NULL;
+    return nl_session_put_plain_table(command->session, &changed);
+}
+
+/* What one list has and what is given, in which a key counts once; without the given ones when they are removed. */
+static void merge_properties(nl_command *command, const nl_property *given, uint32_t given_count, bool removes, const nl_property **items, uint32_t *count)
+{
+    nl_property *merged = NL_NEW_ARRAY(command->arena, nl_property, *count + given_count + 1);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        bool is_given = false;
+        for (uint32_t j = 0; j < given_count; j++) is_given = is_given || nl_str_equal(given[j].key, (*items)[i].key);
+        if (!is_given) merged[kept++] = (*items)[i];
+    }
+    for (uint32_t j = 0; j < given_count && !removes; j++) merged[kept++] = given[j];
+    *items = merged;
+    *count = kept;
+}
+
+/* SET SERDEPROPERTIES: options of the format. */
+static nl_status set_options(const plain_change *self)
+{
     nl_plain_table changed = *self->table;
     const nl_property *given;
-    uint32_t given_count, count = 0;
-    nl_command_properties(command, self->ast->properties, &given, &given_count);
-    nl_property *items = NL_NEW_ARRAY(command->arena, nl_property, changed.property_count + given_count + 1);
-    for (uint32_t i = 0; i < changed.property_count; i++) {
-        bool is_given = false;
-        for (uint32_t j = 0; j < given_count; j++) is_given = is_given || nl_str_equal(given[j].key, changed.properties[i].key);
-        if (!is_given) items[count++] = changed.properties[i];
+    uint32_t given_count;
+    if (self->ast->serde.data || self->ast->partition) return unsupported(self, "SET SERDE");
+    nl_command_properties(self->command, self->ast->properties, &given, &given_count);
+    merge_properties(self->command, given, given_count, false, &changed.options, &changed.option_count);
+    return nl_session_put_plain_table(self->command->session, &changed);
+}
+
+static nl_status set_properties(const plain_change *self, bool removes)
+{
+    nl_plain_table changed = *self->table;
+    const nl_property *given;
+    uint32_t given_count, kept = 0;
+    nl_command_properties(self->command, self->ast->properties, &given, &given_count);
+    nl_property *others = NL_NEW_ARRAY(self->command->arena, nl_property, given_count + 1);
+    for (uint32_t j = 0; j < given_count; j++) {
+        if (!nl_str_is(given[j].key, "comment")) others[kept++] = given[j];
+        else changed.comment = removes ? (nl_str){0} : given[j].value;
     }
-    for (uint32_t j = 0; j < given_count && !removes; j++) {
-        if (nl_str_is(given[j].key, "comment")) changed.comment = given[j].value;
-        else items[count++] = given[j];
-    }
-    changed.properties = items;
-    changed.property_count = count;
-    return nl_session_put_plain_table(command->session, &changed);
+    merge_properties(self->command, others, kept, removes, &changed.properties, &changed.property_count);
+    return nl_session_put_plain_table(self->command->session, &changed);
+}
+
+/* ALTER TABLE t PARTITION (…) RENAME TO PARTITION (…): the folder of a managed table goes with it. */
+static nl_status rename_partition(const plain_change *self)
+{
+    nl_command *command = self->command;
+    nl_str from, to, *folders = copy_folders(self, 0);
+    nl_fs *fs = NULL;
+    NL_TRY(nl_plain_find_partition(command, self->table, self->ast->partition, &from));
+    NL_TRY(whole_folder(self, &self->ast->partitions[0].spec, &to));
+    if (has_folder(self->table, to))
+        return NL_RAISE(PARTITIONS_ALREADY_EXIST, NL_P_STR("partitionList", shown_partition(self, to)), NL_P_STR("tableName", short_name(self)));
+    NL_TRY(nl_session_files(command->session, &fs));
+    const nl_str old_path = nl_plain_folder_path(command, self->table, from), new_path = nl_plain_folder_path(command, self->table, to);
+    NL_TRY(nl_fs_make_directory(fs, nl_path_parent(new_path)));
+    NL_TRY(nl_fs_rename(fs, old_path, new_path, false));
+    for (uint32_t i = 0; i < self->table->folder_count; i++)
+        if (nl_str_equal(folders[i], from)) folders[i] = to;
+    return nl_plain_put_folders(command, self->table, folders, self->table->folder_count);
 }
 
 /* A managed table's folder is named after it. */
@@ -269,11 +377,11 @@ nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const
     case NL_AST_ALTER_ADD_PARTITIONS: return add_partitions(&self);
     case NL_AST_ALTER_DROP_PARTITIONS: return drop_partitions(&self);
     case NL_AST_ALTER_RECOVER_PARTITIONS: return nl_plain_repair(command, table, true, false);
-    case NL_AST_ALTER_RENAME_PARTITION: return unsupported(&self, "RENAME PARTITION");
+    case NL_AST_ALTER_RENAME_PARTITION: return rename_partition(&self);
     case NL_AST_ALTER_RENAME_COLUMN: return unsupported(&self, "RENAME COLUMN");
     case NL_AST_ALTER_DROP_COLUMNS: return unsupported(&self, "DROP COLUMN");
     case NL_AST_ALTER_COLUMNS:
-    case NL_AST_ALTER_CHANGE_COLUMN: return unsupported(&self, "ALTER COLUMN");
+    case NL_AST_ALTER_CHANGE_COLUMN: return change_column(&self);
     case NL_AST_ALTER_REPLACE_COLUMNS: return unsupported(&self, "REPLACE COLUMNS");
     case NL_AST_ALTER_ADD_PARTITION_FIELD:
     case NL_AST_ALTER_DROP_PARTITION_FIELD:
@@ -283,7 +391,7 @@ nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const
     case NL_AST_ALTER_CREATE_REF:
     case NL_AST_ALTER_DROP_REF: return unsupported(&self, "branches and tags");
     case NL_AST_ALTER_WRITE: return unsupported(&self, "WRITE ORDERED BY");
-    case NL_AST_ALTER_SET_SERDE: return unsupported(&self, "SET SERDE");
+    case NL_AST_ALTER_SET_SERDE: return set_options(&self);
     case NL_AST_ALTER_CLUSTER_BY: return unsupported(&self, "CLUSTER BY");
     case NL_AST_ALTER_COLLATION: return unsupported(&self, "DEFAULT COLLATION");
     }

@@ -18,6 +18,7 @@ NL_MUST_USE nl_status nl_plain_find_name(nl_command *command, const nl_ast_name 
 nl_str nl_plain_quoted(nl_command *command, const nl_plain_table *table); /* "`spark_catalog`.`default`.`t`" */
 
 NL_MUST_USE nl_status nl_plain_source(nl_command *command, const nl_plain_table *table, const nl_table **source); /* *source counted */
+NL_MUST_USE nl_status nl_plain_create_like(nl_command *command, const nl_ast_statement *statement); /* CREATE TABLE … LIKE */
 NL_MUST_USE nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create, const nl_session_name *name);
 NL_MUST_USE nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table);
 NL_MUST_USE nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition);
@@ -26,8 +27,22 @@ NL_MUST_USE nl_status nl_plain_write(nl_command *command, const nl_plain_table *
 /* PARTITION (…) of an INSERT: partition columns only, static ones first. */
 NL_MUST_USE nl_status nl_plain_check_partition(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition);
 
+/* A column's DEFAULT: a constant that the column can hold. statement: "CREATE TABLE". INVALID_DEFAULT_VALUE. */
+NL_MUST_USE nl_status nl_plain_check_default(nl_command *command, const char *statement, const nl_field *field, nl_str text);
+/* The default as an expression; NULL when the column has none. */
+NL_MUST_USE nl_status nl_plain_default(nl_command *command, const nl_plain_table *table, uint32_t column, nl_ast_expr **expr);
+NL_MUST_USE nl_status nl_plain_analyze(nl_command *command, const nl_plain_table *table, const nl_ast_analyze *analyze); /* ANALYZE TABLE */
+const nl_plain_statistics *nl_plain_statistics_of(const nl_plain_table *table, nl_str folder); /* or NULL */
+
+/* The partition that a whole specification names; PARTITIONS_NOT_FOUND, _LEGACY_ERROR_TEMP_1232. */
+NL_MUST_USE nl_status nl_plain_find_partition(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *spec, nl_str *folder);
 /* The rows after the columns, of DESCRIBE [EXTENDED]. */
 NL_MUST_USE nl_status nl_plain_describe(nl_command *command, const nl_plain_table *table, bool is_extended, nl_rows *rows);
+NL_MUST_USE nl_status nl_plain_describe_partition(nl_command *command, const nl_plain_table *table, nl_str folder, nl_rows *rows); /* EXTENDED */
+/* DESCRIBE EXTENDED … AS JSON of a table, perhaps of one partition (folder.data NULL: none), and of a view. */
+NL_MUST_USE nl_status nl_plain_describe_json(nl_command *command, const nl_plain_table *table, nl_str folder);
+NL_MUST_USE nl_status nl_view_describe_json(nl_command *command, const nl_temp_view *view, const nl_type *row_type);
+nl_str nl_plain_information(nl_command *command, const nl_plain_table *table, nl_str folder); /* SHOW TABLE EXTENDED; folder.data NULL: the table */
 nl_str nl_plain_create_text(nl_command *command, const nl_plain_table *table); /* SHOW CREATE TABLE */
 NL_MUST_USE nl_status nl_plain_show_partitions(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition);
 NL_MUST_USE nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const nl_ast_alter_table *alter);

@@ -24,7 +24,7 @@ static nl_status show_properties(nl_command *command, const nl_ast_show *show)
     if (facts.view) facts.name = facts.view->name;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_wanted = !show->key.data || nl_str_equal(show->key, items[i].key);
-        if (is_wanted) NL_TRY(nl_rows_add_text(rows, (const nl_str[]){items[i].key, items[i].value}));
+        if (is_wanted) NL_TRY(nl_rows_add_text(rows, (const nl_str[]){items[i].key, nl_shown_value(items[i].key, items[i].value)}));
         if (is_wanted && show->key.data) return NULL;
     }
     if (!show->key.data) return NULL;
@@ -411,6 +411,29 @@ static nl_status list_tables(nl_command *command, const nl_session_name *scope, 
                                   command->arena, list);
 }
 
+static nl_status add_plain_tables(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
+{
+    const nl_str scope_name = scope_text(command, &scope->identifier);
+    const nl_plain_table *table;
+    for (uint32_t i = 0; (table = nl_session_plain_table_at(command->session, i)) != NULL; i++) {
+        const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
+        if (!nl_str_equal_nocase(scope_text(command, &identifier), scope_name) || !nl_command_matches(pattern, table->name)) continue;
+        NL_TRY(add_information(rows, scope_name, table->name, false, nl_plain_information(command, table, (nl_str){0})));
+    }
+    return NULL;
+}
+
+static nl_status show_partition(nl_command *command, const nl_ast_show *show, const nl_facts *facts)
+{
+    const nl_plain_table *table = facts->plain;
+    const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
+    nl_str folder;
+    nl_rows *rows = NULL;
+    NL_TRY(nl_plain_find_partition(command, table, show->partition, &folder));
+    NL_TRY(information_rows(command, &rows));
+    return add_information(rows, scope_text(command, &identifier), table->name, false, nl_arena_f(command->arena, NL_STR_FMT "\n", NL_STR_ARG(nl_plain_information(command, table, folder))));
+}
+
 static nl_status show_extended(nl_command *command, const nl_ast_show *show)
 {
     const nl_str *parts = NULL;
@@ -425,7 +448,7 @@ static nl_status show_extended(nl_command *command, const nl_ast_show *show)
         const nl_identifier one = {scope.identifier.namespace_parts, scope.identifier.namespace_count, show->pattern};
         const nl_str *full = full_parts(command, scope.catalog_name, &one, &full_count);
         NL_TRY(nl_facts_find(command, full, full_count, show->name.range, &facts));
-        return no_partitions(command, &facts, show->name.range);
+        return facts.plain ? show_partition(command, show, &facts) : no_partitions(command, &facts, show->name.range);
     }
     NL_TRY(list_tables(command, &scope, &list));
     NL_TRY(information_rows(command, &rows));
@@ -438,6 +461,7 @@ static nl_status show_extended(nl_command *command, const nl_ast_show *show)
         const nl_str information = table_information(command, scope.catalog_name, item, &facts);
         NL_TRY(add_information(rows, scope_text(command, item), item->name, false, information));
     }
+    if (nl_str_is(scope.catalog_name, "spark_catalog")) NL_TRY(add_plain_tables(command, &scope, show->pattern, rows));
     NL_TRY(add_stored_views(command, &scope, show->pattern, rows));
     return add_views(command, show->pattern, rows);
 }

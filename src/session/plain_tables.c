@@ -52,6 +52,19 @@ static nl_plain_table copy_table(nl_arena *arena, const nl_plain_table *table)
     copy.options = copy_properties(arena, table->options, table->option_count);
     copy.properties = copy_properties(arena, table->properties, table->property_count);
     copy.folders = copy_texts(arena, table->folders, table->folder_count);
+    copy.collation = nl_arena_str(arena, table->collation);
+    copy.bucket_columns = copy_texts(arena, table->bucket_columns, table->bucket_column_count);
+    copy.sort_columns = copy_texts(arena, table->sort_columns, table->sort_column_count);
+    nl_str *defaults = table->defaults ? NL_NEW_ARRAY(arena, nl_str, table->row_type->child_count + 1) : NULL;
+    for (uint32_t i = 0; defaults && i < table->row_type->child_count; i++)
+        if (table->defaults[i].data) defaults[i] = nl_arena_str(arena, table->defaults[i]);
+    copy.defaults = defaults;
+    nl_plain_statistics *statistics = NL_NEW_ARRAY(arena, nl_plain_statistics, table->statistics_count + 1);
+    for (uint32_t i = 0; i < table->statistics_count; i++) {
+        statistics[i] = table->statistics[i];
+        statistics[i].folder = nl_arena_str(arena, table->statistics[i].folder);
+    }
+    copy.statistics = statistics;
     return copy;
 }
 

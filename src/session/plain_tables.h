@@ -7,6 +7,12 @@
 
 #include "session/session.h"
 
+typedef struct nl_plain_statistics { /* what ANALYZE TABLE found */
+    nl_str folder;      /* a partition's; empty: the whole table */
+    int64_t size_bytes;
+    int64_t row_count;  /* -1: not counted */
+} nl_plain_statistics;
+
 typedef struct nl_plain_table { /* borrowed from the session until it is put or dropped again */
     const nl_str *namespace_parts; /* without the catalog */
     uint32_t namespace_count;
@@ -18,12 +24,21 @@ typedef struct nl_plain_table { /* borrowed from the session until it is put or 
     nl_str comment, owner;  /* data NULL: none */
     const nl_type *row_type;  /* STRUCT: what the files hold, then the partition columns */
     uint32_t partition_count; /* the last columns */
+    const nl_str *defaults;   /* of the columns: SQL texts, data NULL: none; or NULL: there are none at all */
+    nl_str collation;         /* DEFAULT COLLATION; or empty */
+    uint32_t bucket_count;    /* CLUSTERED BY: what was declared. 0: nothing. Files are not divided by it */
+    const nl_str *bucket_columns;
+    uint32_t bucket_column_count;
+    const nl_str *sort_columns;
+    uint32_t sort_column_count;
     const nl_property *options; /* for readers and writers of the format */
     uint32_t option_count;
     const nl_property *properties;
     uint32_t property_count;
     const nl_str *folders; /* the partitions, sorted: "b=x/c=1" */
     uint32_t folder_count;
+    const nl_plain_statistics *statistics;
+    uint32_t statistics_count;
     int64_t created_micros;
 } nl_plain_table;
 

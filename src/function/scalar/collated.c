@@ -36,7 +36,7 @@ static nl_status bind_collation(nl_bind *bind, nl_bound_function *bound)
     nl_str *text = NL_NEW(bind->arena, nl_str);
     NL_TRY(nl_bind_only_string(bind, 0));
     const nl_str name = bind->argument_types[0]->collation;
-    *text = nl_arena_f(bind->arena, "SYSTEM.BUILTIN." NL_STR_FMT, NL_STR_ARG(name.length ? name : NL_STR("UTF8_BINARY")));
+    *text = nl_str_is(name, "null") ? name : nl_arena_f(bind->arena, "SYSTEM.BUILTIN." NL_STR_FMT, NL_STR_ARG(name.length ? name : NL_STR("UTF8_BINARY")));
     bound->state = text;
     bound->is_nullable = false;
     return NULL;
@@ -60,6 +60,7 @@ static nl_status bind_key(nl_bind *bind, nl_bound_function *bound)
 {
     key_state *state = NL_NEW(bind->arena, key_state);
     const nl_str name = bind->argument_types[0]->collation;
+    if (nl_str_is(name, "null")) return NL_RAISE(INDETERMINATE_COLLATION);
     NL_TRY(nl_collation_find(bind->arena, name.length ? name : NL_STR("UTF8_BINARY"), &state->collation));
     if (state->collation.kind == NL_COLLATION_ICU) NL_TRY(nl_collator_open(bind->arena, &state->collation, &state->collator));
     bound->state = state;

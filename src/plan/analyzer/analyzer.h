@@ -219,6 +219,8 @@ NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_ex
 NL_MUST_USE nl_status nl_call_bound(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
 /* Calls over strings with a collation (collation.c). *is_done false: none has one. */
 NL_MUST_USE nl_status nl_collate_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result);
+/* The same of functions over arrays of such strings (collation_array.c). */
+NL_MUST_USE nl_status nl_collate_array_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result);
 /* Strings brought to one collation. */
 NL_MUST_USE nl_status nl_collate_same(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count);
 /* Operands of IN and the like, brought to one collation and replaced by their keys. */

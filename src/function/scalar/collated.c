@@ -170,15 +170,16 @@ static nl_status replace_row(nl_row_context *context, uint32_t row, bool *is_nul
 }
 NL_TEXT_KERNEL(replace_kernel, replace_row)
 
-/* Where match number `wanted` (from 1; negative: from the end) starts and stops. False: there are fewer. */
-static bool find_match(nl_str in, nl_str part, int64_t wanted, size_t *start, size_t *stop)
+/* Where match number `wanted` (from 1; negative: from the end) starts and stops. The next one begins `step` bytes behind the
+ * last one's start at the earliest. False: there are fewer. */
+static bool find_match(nl_str in, nl_str part, size_t step, int64_t wanted, size_t *start, size_t *stop)
 {
     int64_t count = 0;
-    for (size_t at = 0, found; (found = nl_str_find(in, part, at)) != NL_NOT_FOUND; at = found + part.length) count++;
+    for (size_t at = 0, found; (found = nl_str_find(in, part, at)) != NL_NOT_FOUND; at = found + step) count++;
     const int64_t number = wanted > 0 ? wanted : count + 1 + wanted;
     if (number < 1 || number > count) return false;
     size_t found = nl_str_find(in, part, 0);
-    for (int64_t i = 1; i < number; i++) found = nl_str_find(in, part, found + part.length);
+    for (int64_t i = 1; i < number; i++) found = nl_str_find(in, part, found + step);
     *start = found;
     *stop = found + part.length;
     return true;
@@ -194,7 +195,7 @@ static nl_status index_row(nl_row_context *context, uint32_t row, bool *is_null)
     const nl_str wanted = nl_builder_str(&part.text);
     size_t start = 0, stop = 0;
     if (!status && wanted.length && count != 0) {
-        const bool is_found = find_match(nl_builder_str(&text.text), wanted, count, &start, &stop);
+        const bool is_found = find_match(nl_builder_str(&text.text), wanted, 1, count, &start, &stop); /* they may overlap, as in Spark */
         if (!is_found)
             nl_append(&context->text, whole);
         else
@@ -220,8 +221,8 @@ static nl_status split_row(nl_row_context *context, uint32_t row, bool *is_null)
     const int64_t piece = number > 0 ? number : count + 1 + number;
     if (!status && piece >= 1 && piece <= count) {
         size_t start = 0, stop = in.length, ignored;
-        if (piece > 1) (void)find_match(in, wanted, piece - 1, &ignored, &start);
-        if (piece < count) (void)find_match(in, wanted, piece, &stop, &ignored);
+        if (piece > 1) (void)find_match(in, wanted, wanted.length, piece - 1, &ignored, &start);
+        if (piece < count) (void)find_match(in, wanted, wanted.length, piece, &stop, &ignored);
         nl_append(&context->text, nl_str_slice(whole, place_of(&text, start), place_of(&text, stop)));
     }
     close_folded(&text);
@@ -230,24 +231,22 @@ static nl_status split_row(nl_row_context *context, uint32_t row, bool *is_null)
 }
 NL_TEXT_KERNEL(split_kernel, split_row)
 
-static bool holds_character(nl_str set, nl_str character, size_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < set.length; (*number)++) {
-        const size_t start = i;
-        nl_utf8_decode(set, &i);
-        if (nl_str_equal(nl_str_slice(set, start, i), character)) return true;
-    }
-    return false;
-}
-
-/* The character at [start, stop) of the text, folded, is one of the folded set. */
+/* The character, folded, is one of the set's; what one character was folded to stays together. */
 static bool is_in_set(const folded *set, nl_str character, size_t *number)
 {
+    const nl_str all = nl_builder_str(&set->text);
+    bool is_found = false;
     nl_builder one;
     nl_builder_init(&one, 64);
     nl_collation_fold(character, &one);
-    const bool is_found = holds_character(nl_builder_str(&set->text), nl_builder_str(&one), number);
+    *number = 0;
+    for (size_t i = 0; i < all.length && !is_found;) {
+        size_t next = i + 1;
+        while (next < all.length && place_of(set, next) == place_of(set, i)) next++;
+        is_found = nl_str_equal(nl_str_slice(all, i, next), nl_builder_str(&one));
+        *number += !is_found;
+        i = next;
+    }
     nl_builder_fini(&one);
     return is_found;
 }

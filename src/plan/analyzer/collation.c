@@ -177,6 +177,11 @@ static const char *const late[] = {"split_part", "str_to_map", "least", "greates
 /* Searches and cuts that Spark has for no collation that is sensitive to case and not to accents. */
 static const char *const other_searches[] = {"str_to_map"};
 
+static bool is_trim(nl_str name)
+{
+    return nl_str_is_nocase(name, "trim") || nl_str_is_nocase(name, "ltrim") || nl_str_is_nocase(name, "rtrim");
+}
+
 /* Patterns look at bytes or at lower case; other searches at all collations but those that are sensitive to case and not to
  * accents; of those nilas has UTF8_LCASE. */
 static nl_status check_search(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_type *type)
@@ -188,8 +193,7 @@ static nl_status check_search(nl_scope *scope, nl_str name, const nl_expr *const
     NL_TRY(nl_collation_find(arena, type->collation, &collation));
     const bool is_refused = is_named(name, patterns, NL_COUNT(patterns)) || (collation.is_accent_insensitive && !collation.is_case_insensitive);
     if (!is_refused) return unsupported(arena, name, type);
-    const bool is_trim = nl_str_is_nocase(name, "trim") || nl_str_is_nocase(name, "ltrim") || nl_str_is_nocase(name, "rtrim");
-    const nl_expr *first = args[is_trim && count > 1];
+    const nl_expr *first = args[is_trim(name) && count > 1];
     return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown_call(scope, name, args, count))), NL_P("paramIndex", "first"),
                     NL_P("requiredType", "\"STRING\""), NL_P_STR("inputSql", nl_quote_expr(arena, first)), NL_P_STR("inputType", nl_quote_type(arena, type)));
 }
@@ -222,13 +226,12 @@ static nl_status record_of(nl_scope *scope, const nl_expr *arg, int32_t place, c
     nl_arena *arena = nl_scope_arena(scope);
     const nl_value names[3] = {nl_value_string(NL_STR("k")), nl_value_string(NL_STR("i")), nl_value_string(NL_STR("v"))};
     const nl_value position = nl_value_int(nl_type_int(), place), nothing = nl_value_null(nl_type_of(NL_TYPE_NULL));
-    const nl_expr *key = NULL, *is_null = NULL, *made = NULL;
+    const nl_expr *key = NULL, *made = NULL;
     NL_TRY(key_of(scope, arg, &key));
     const nl_expr *const members[] = {nl_expr_literal(arena, &names[0]), key, nl_expr_literal(arena, &names[1]), nl_expr_literal(arena, &position), nl_expr_literal(arena, &names[2]),
                                       nl_expr_cast(arena, arg, nl_type_string(), NL_CAST_ANSI)};
     NL_TRY(nl_call_bound(scope, NL_STR("named_struct"), members, NL_COUNT(members), &made));
-    NL_TRY(nl_call_bound(scope, NL_STR("isnull"), &arg, 1, &is_null));
-    const nl_expr *const choice[] = {is_null, nl_expr_literal(arena, &nothing), made};
+    const nl_expr *const choice[] = {nl_expr_is_null(arena, arg, false), nl_expr_literal(arena, &nothing), made};
     return nl_call_function(scope, NL_STR("if"), choice, NL_COUNT(choice), record);
 }
 
@@ -262,7 +265,7 @@ static nl_status call_collated(nl_scope *scope, nl_str name, const nl_expr **arg
         const nl_value nothing = nl_value_string(NL_STR(""));
         memcpy(all, args, count * sizeof *all);
         if (nl_str_is_nocase(name, "replace") && count == 2) all[count++] = nl_expr_literal(arena, &nothing);
-        if (nl_str_ends(name, NL_STR("trim")) && !nl_str_is_nocase(name, "btrim")) { /* trim(characters, text) */
+        if (is_trim(name)) { /* trim(characters, text) */
             all[0] = args[1];
             all[1] = args[0];
         }
@@ -359,7 +362,7 @@ nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***a
 {
     nl_arena *arena = nl_scope_arena(scope);
     static const char *const counting[] = {"count", "approx_count_distinct", "hll_sketch_agg"};
-    static const char *const taking[] = {"first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "count", "count_if", "listagg", "string_agg", "min_by", "max_by"};
+    static const char *const taking[] = {"first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "count", "count_if", "min_by", "max_by"};
     if (*count == 0 || !any_collation(*args, *count)) return NULL;
     const bool is_min = nl_str_is_nocase(*name, "min"), is_max = nl_str_is_nocase(*name, "max");
     if ((is_min || is_max) && *count == 1 && is_string((*args)[0])) {
@@ -369,6 +372,17 @@ nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***a
         *name = is_min ? NL_STR("min_first_by") : NL_STR("max_first_by");
         *args = both;
         *count = 2;
+        return NULL;
+    }
+    const bool is_joining = nl_str_is_nocase(*name, "listagg") || nl_str_is_nocase(*name, "string_agg");
+    if (is_joining) { /* value, delimiter, directions, what WITHIN GROUP orders by */
+        if (is_distinct && holds_collation((*args)[0]->type)) return unsupported(arena, *name, (*args)[0]->type);
+        const nl_expr **keyed = NL_NEW_ARRAY(arena, const nl_expr *, *count);
+        for (uint32_t i = 0; i < *count; i++) {
+            keyed[i] = (*args)[i];
+            if (i >= 3) NL_TRY(key_of(scope, keyed[i], &keyed[i]));
+        }
+        *args = keyed;
         return NULL;
     }
     const bool is_counting = is_named(*name, counting, NL_COUNT(counting));

@@ -69,11 +69,10 @@ static nl_status distinct(const rewriting *r, const nl_expr *array, const nl_exp
     const nl_expr *const variables[] = {new_variable(r, element->type, element->is_nullable), new_variable(r, nl_type_int(), false)};
     const nl_value one = nl_value_int(nl_type_int(), 1);
     const nl_expr *const slice[] = {array, nl_expr_literal(r->arena, &one), variables[1]};
-    const nl_expr *before = NULL, *found = NULL, *is_new = NULL;
+    const nl_expr *before = NULL, *found = NULL;
     NL_TRY(nl_call_bound(r->scope, NL_STR("slice"), slice, NL_COUNT(slice), &before));
     NL_TRY(holds_element(r, before, variables[0], &found));
-    NL_TRY(nl_call_bound(r->scope, NL_STR("not"), &found, 1, &is_new));
-    return call_lambda(r, "filter", array, variables, 2, is_new, result);
+    return call_lambda(r, "filter", array, variables, 2, nl_expr_not(r->arena, found), result);
 }
 
 /* The distinct elements of one array that the other has, or has not. */
@@ -83,8 +82,7 @@ static nl_status common(const rewriting *r, const nl_expr *array, const nl_expr 
     const nl_expr *x = new_variable(r, element->type, element->is_nullable), *once = NULL, *found = NULL;
     NL_TRY(distinct(r, array, &once));
     NL_TRY(holds_element(r, other, x, &found));
-    if (!is_wanted) NL_TRY(nl_call_bound(r->scope, NL_STR("not"), &found, 1, &found));
-    return call_lambda(r, "filter", once, &x, 1, found, result);
+    return call_lambda(r, "filter", once, &x, 1, is_wanted ? found : nl_expr_not(r->arena, found), result);
 }
 
 static nl_status call_over_keys(const rewriting *r, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)

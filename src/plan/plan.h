@@ -79,6 +79,7 @@ typedef struct nl_plan_context {
     nl_status (*evaluate)(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value);
     struct nl_terms *terms;          /* outputs of DataFrames by their plan_id (analyzer/dataframe_column.c); starts as NULL */
     struct nl_estimates *estimates;  /* of joins, once computed (optimizer/estimate.c); starts as NULL */
+    nl_list definitions;             /* of CTEs as the rules left them (optimizer/ctes.c); starts empty */
     uint64_t disabled_rules;         /* optimizer rules turned off, for tests; bits in optimizer order */
 } nl_plan_context;
 

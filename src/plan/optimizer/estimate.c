@@ -20,6 +20,18 @@ static double at_least_one(double rows)
 
 /* ---- columns ---- */
 
+/* A reference to a CTE has its columns from the definition, a union from its inputs, of which the first speaks for all. */
+static const nl_logical *by_place(const nl_logical *plan, nl_column_id id, uint32_t *column)
+{
+    const nl_logical *source = plan->kind == NL_PLAN_CTE_REF ? plan->cte.definition : plan->kind == NL_PLAN_SET ? plan->children[0] : NULL;
+    for (uint32_t i = 0; source && i < NL_MIN(plan->column_count, source->column_count); i++) {
+        if (plan->columns[i].id != id) continue;
+        *column = i;
+        return source;
+    }
+    return NULL;
+}
+
 static const nl_logical *scan_of(const nl_logical *plan, nl_column_id id, uint32_t *place)
 {
     if (plan->kind == NL_PLAN_SCAN) {
@@ -42,6 +54,9 @@ static const nl_logical *scan_of(const nl_logical *plan, nl_column_id id, uint32
                 return scan_of(plan->children[0], plan->aggregate.keys[i]->column, place);
         return NULL;
     }
+    uint32_t column = 0;
+    const nl_logical *source = by_place(plan, id, &column);
+    if (source) return scan_of(source, source->columns[column].id, place);
     if (plan->kind == NL_PLAN_SET || plan->kind == NL_PLAN_CTE_REF) return NULL;
     for (uint32_t i = 0; i < plan->child_count; i++) {
         const nl_logical *found = scan_of(plan->children[i], id, place);
@@ -80,6 +95,9 @@ static const nl_logical *maker_of(const nl_logical *plan, nl_column_id id)
     for (uint32_t i = 0; exprs && i < count; i++)
         if (plan->columns[i].id == id && exprs[i]->kind == NL_EXPR_COLUMN) return maker_of(plan->children[0], exprs[i]->column);
     if (exprs) return NULL;
+    uint32_t column = 0;
+    const nl_logical *source = by_place(plan, id, &column);
+    if (source) return maker_of(source, source->columns[column].id);
     if (plan->child_count == 0) return plan;
     if (plan->kind == NL_PLAN_SET) return NULL;
     for (uint32_t i = 0; i < plan->child_count; i++)
@@ -466,7 +484,7 @@ double nl_estimate_rows(nl_plan_context *context, const nl_logical *plan)
     case NL_PLAN_SAMPLE:
         return nl_estimate_rows(context, plan->children[0]) * (plan->sample.upper - plan->sample.lower);
     case NL_PLAN_CTE_REF:
-        return nl_estimate_rows(context, plan->cte.definition);
+        return nl_estimate_rows(context, nl_current_definition(context, plan));
     case NL_PLAN_EMPTY:
         return 0;
     case NL_PLAN_SINGLE_ROW:

@@ -1,10 +1,16 @@
 /* The order of inner joins: by dynamic programming over connected subsets for up to ten relations (Selinger et al.,
- * 1979; bushy trees), greedily beyond. Cost is the sum of the rows that intermediate joins make and build from. */
+ * 1979; bushy trees), greedily beyond. Cost is the sum of the rows that intermediate joins make and build from.
+ *
+ * Relations that nothing ties are multiplied only when each is small for certain, or when the whole
+ * query leaves no other way: an estimate of one row that is wrong would cost a quadratic join. */
+#include <math.h>
+
 #include "plan/optimizer/rules.h"
 
 #define DYNAMIC_RELATIONS_MAX 10u
 #define RELATIONS_MAX         64u
-#define BUILD_COST            1.5 /* of a row in a hash table, against one that only passes */
+#define CROSS_ROWS_MAX        10000 /* of a product that is made although nothing asks for it */
+#define BUILD_COST            1.5   /* of a row in a hash table, against one that only passes */
 
 typedef struct join_graph {
     nl_plan_context *context;
@@ -19,6 +25,7 @@ typedef struct join_graph {
     double *selectivity;
     double *floor; /* see nl_estimate_join_floor */
     uint8_t *class_of; /* see nl_derive_equalities */
+    double certain[RELATIONS_MAX]; /* rows that a relation cannot exceed; infinite when that is not known */
     uint32_t *by_keys; /* conjuncts, those first whose two relations share most equalities; before others those of no class */
 } join_graph;
 
@@ -100,6 +107,19 @@ static void order_conjuncts(join_graph *g)
     }
 }
 
+/* What a table without its filters holds is certain, what passes them is a guess. */
+static double certain_rows(nl_plan_context *context, const nl_logical *plan)
+{
+    while (plan->kind == NL_PLAN_FILTER || plan->kind == NL_PLAN_PROJECT) plan = plan->children[0];
+    if (plan->kind == NL_PLAN_AGGREGATE && plan->aggregate.key_count == 0) return 1;
+    if (plan->kind == NL_PLAN_LIMIT && plan->limit.limit >= 0) return (double)plan->limit.limit;
+    if (plan->kind == NL_PLAN_VALUES || plan->kind == NL_PLAN_SINGLE_ROW) return NL_MAX(nl_estimate_rows(context, plan), 1);
+    if (plan->kind != NL_PLAN_SCAN) return HUGE_VAL;
+    nl_logical whole = *plan;
+    whole.scan.filter = NULL;
+    return NL_MAX(nl_estimate_rows(context, &whole), 1);
+}
+
 static nl_status build_graph(join_graph *g, const nl_list *relations, nl_list *conjuncts)
 {
     g->count = relations->count;
@@ -107,6 +127,7 @@ static nl_status build_graph(join_graph *g, const nl_list *relations, nl_list *c
         g->relations[i] = relations->items[i];
         g->ids[i] = nl_plan_ids(g->arena, g->relations[i]);
         g->rows[i] = NL_MAX(nl_estimate_rows(g->context, g->relations[i]), 1);
+        g->certain[i] = certain_rows(g->context, g->relations[i]);
     }
     NL_TRY(nl_derive_equalities(g->context, g->ids, g->count, conjuncts, &g->class_of));
     g->conjunct_count = conjuncts->count;
@@ -181,13 +202,40 @@ static bool connects(const join_graph *g, uint64_t left, uint64_t right, double 
 
 /* ---- dynamic programming ---- */
 
-static void try_pair(const join_graph *g, partial *best, uint64_t left, uint64_t right, bool allows_cross)
+typedef enum crossing { CROSS_NEVER, CROSS_SMALL, CROSS_ALWAYS } crossing;
+
+static double certain_product(const join_graph *g, uint64_t set)
+{
+    double product = 1;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (set >> i & 1) product *= g->certain[i];
+    return product;
+}
+
+/* Nothing ties the relations of the set to others. */
+static bool is_closed(const join_graph *g, uint64_t set)
+{
+    for (uint32_t c = 0; c < g->conjunct_count; c++)
+        if ((g->touches[c] & set) && (g->touches[c] & ~set)) return false;
+    return true;
+}
+
+static bool may_cross(const join_graph *g, uint64_t left, uint64_t right, crossing allowed)
+{
+    if (allowed == CROSS_NEVER) return false;
+    if (allowed == CROSS_ALWAYS || (is_closed(g, left) && is_closed(g, right))) return true;
+    const double a = certain_product(g, left);
+    const double b = certain_product(g, right);
+    return NL_MIN(a, b) <= 1 || a * b <= CROSS_ROWS_MAX;
+}
+
+static void try_pair(const join_graph *g, partial *best, uint64_t left, uint64_t right, crossing allowed)
 {
     double selectivity = 1;
     const partial *a = &best[left];
     const partial *b = &best[right];
     if (!a->is_made || !b->is_made) return;
-    if (!connects(g, left, right, &selectivity) && !allows_cross) return;
+    if (!connects(g, left, right, &selectivity) && !may_cross(g, left, right, allowed)) return;
     const double rows = NL_MAX(a->rows * b->rows * selectivity, 1);
     const double cost = a->cost + b->cost + rows + BUILD_COST * NL_MIN(a->rows, b->rows);
     partial *target = &best[left | right];
@@ -195,20 +243,20 @@ static void try_pair(const join_graph *g, partial *best, uint64_t left, uint64_t
     *target = (partial){.relations = left | right, .rows = rows, .cost = cost, .left = left, .right = right, .is_made = true};
 }
 
-static void dynamic(const join_graph *g, partial *best)
+static void try_all(const join_graph *g, partial *best, uint64_t set, crossing allowed)
+{
+    for (uint64_t left = (set - 1) & set; left; left = (left - 1) & set)
+        if (left > (set & ~left)) try_pair(g, best, left, set & ~left, allowed); /* each pair once */
+}
+
+static void dynamic(const join_graph *g, partial *best, crossing allowed)
 {
     const uint64_t all = (1ull << g->count) - 1;
     for (uint32_t i = 0; i < g->count; i++) best[1ull << i] = (partial){.relations = 1ull << i, .rows = g->rows[i], .is_made = true};
     for (uint64_t set = 1; set <= all; set++) {
-        if (best[set].is_made && (set & (set - 1)) == 0) continue;
-        for (uint64_t left = (set - 1) & set; left; left = (left - 1) & set) {
-            const uint64_t right = set & ~left;
-            if (left < right) continue; /* each pair once */
-            try_pair(g, best, left, right, false);
-        }
-        if (best[set].is_made) continue;
-        for (uint64_t left = (set - 1) & set; left; left = (left - 1) & set)
-            if (left > (set & ~left)) try_pair(g, best, left, set & ~left, true);
+        if ((set & (set - 1)) == 0) continue;
+        try_all(g, best, set, CROSS_NEVER);
+        if (!best[set].is_made) try_all(g, best, set, allowed);
     }
 }
 
@@ -335,7 +383,8 @@ static nl_status order_tree(nl_plan_context *context, const nl_logical *plan, co
     const nl_logical *tree;
     if (g->count <= DYNAMIC_RELATIONS_MAX) {
         partial *best = NL_NEW_ARRAY(arena, partial, 1ull << g->count);
-        dynamic(g, best);
+        dynamic(g, best, CROSS_SMALL);
+        if (!best[(1ull << g->count) - 1].is_made) dynamic(g, best, CROSS_ALWAYS); /* conditions on three relations and more */
         tree = build_dynamic(&b, best, (1ull << g->count) - 1);
     } else {
         tree = greedy(&b);
@@ -346,13 +395,18 @@ static nl_status order_tree(nl_plan_context *context, const nl_logical *plan, co
 
 static nl_status order(nl_plan_context *context, const nl_logical *plan, const nl_logical **result)
 {
+    const nl_logical *definition = NULL;
     if (is_inner(plan)) return order_tree(context, plan, result);
+    if (plan->kind == NL_PLAN_CTE) { /* first, for its size to be known where it is used */
+        NL_TRY(order(context, plan->cte.definition, &definition));
+        nl_note_definition(context, plan->cte.id, definition);
+    }
     const nl_logical **children = NL_NEW_ARRAY(context->arena, const nl_logical *, plan->child_count + 1);
     for (uint32_t i = 0; i < plan->child_count; i++) NL_TRY(order(context, plan->children[i], &children[i]));
     *result = nl_logical_with_children(context->arena, plan, children);
     if (plan->kind != NL_PLAN_CTE) return NULL;
     nl_logical *copy = nl_logical_copy(context->arena, *result);
-    NL_TRY(order(context, plan->cte.definition, &copy->cte.definition));
+    copy->cte.definition = definition;
     *result = copy;
     return NULL;
 }

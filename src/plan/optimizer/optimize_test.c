@@ -175,6 +175,44 @@ static void test_definitions_used_twice_are_computed_once(void **state)
     expect_no_part("WITH c AS (SELECT k FROM big WHERE v > 0) SELECT * FROM c a JOIN c b ON a.k = b.k", "CTE");
 }
 
+static void test_columns_equal_by_others_join_their_relations(void **state)
+{
+    (void)state;
+    /* no row of b is paired with every row of c although only a names both */
+    expect_no_part("WITH y AS (SELECT k, w, sum(id) s FROM mid GROUP BY k, w) SELECT a.s FROM y a, y b, y c "
+                   "WHERE a.k = b.k AND a.k = c.k AND a.w = 1 AND b.w = 2 AND c.w = 3 AND b.s / a.s > c.s / a.s",
+                   "Cross");
+    expect_no_part("SELECT t1.name FROM big a JOIN tiny t1 ON a.k = t1.k JOIN mid m ON m.k = t1.k JOIN mid n ON n.k = m.k AND n.id = a.id", "Cross");
+    /* one equality is enough where two say the same */
+    expect_no_part("SELECT 1 FROM tiny a JOIN tiny b ON a.k = b.k JOIN tiny c ON a.k = c.k AND b.k = c.k", " AND ");
+}
+
+static void test_nothing_is_multiplied_without_need(void **state)
+{
+    (void)state;
+    expect_no_part("SELECT 1 FROM big a, mid b, mid c WHERE a.id = b.id AND a.k = c.k AND b.w = 1 AND c.w = 2", "Cross");
+    expect_part("SELECT 1 FROM mid a, mid b", "Cross");
+    expect_part("SELECT 1 FROM mid a, mid b, mid c WHERE a.id = b.id + c.id", "Cross");
+}
+
+static void test_definitions_hold_what_some_use_asks_for(void **state)
+{
+    (void)state;
+    expect_part("WITH c AS (SELECT k, sum(v) s FROM big GROUP BY k) SELECT * FROM c a JOIN c b ON a.s = b.s WHERE a.k = 1 AND b.k = 2",
+                "filter: ((k#2 = 1) OR (k#2 = 2))");
+    /* a part of an alternative goes below the aggregation, the whole stays */
+    const char *parts = "WITH c AS (SELECT k, sum(v) s FROM big GROUP BY k) SELECT * FROM c a, c b WHERE a.k = 1 AND a.s > 0D AND b.k = 2";
+    expect_part(parts, "filter: ((k#2 = 1) OR (k#2 = 2))");
+    expect_part(parts, "Filter (((k#2 = 1) AND (");
+    /* constants tell the branches of a union apart */
+    expect_part("WITH c AS (SELECT 'a' t, k, sum(v) s FROM big GROUP BY k UNION ALL SELECT 'b', k, sum(w) FROM mid GROUP BY k) "
+                "SELECT * FROM c a JOIN c b ON a.s = b.s WHERE a.t = 'a' AND a.k = 1 AND b.t = 'b' AND b.k = 2",
+                "filter: (((a = a) AND (k#2 = 1)) OR ((a = b) AND (k#2 = 2)))");
+    expect_no_part("WITH c AS (SELECT k, sum(v) s FROM big GROUP BY k) SELECT * FROM c a JOIN c b ON a.s = b.s WHERE a.k = 1", "OR");
+    expect_no_part("WITH c AS (SELECT k, sum(v) s FROM big GROUP BY k) SELECT * FROM c a, c b WHERE a.k = 1 AND b.k = 2 "
+                   "AND (SELECT max(s) FROM c) > 1", "OR");
+}
+
 static void test_every_rule_may_be_off(void **state)
 {
     (void)state;
@@ -203,6 +241,9 @@ int main(void)
         cmocka_unit_test(test_limits_move_down),
         cmocka_unit_test(test_empty_relations_take_their_surroundings),
         cmocka_unit_test(test_definitions_used_twice_are_computed_once),
+        cmocka_unit_test(test_columns_equal_by_others_join_their_relations),
+        cmocka_unit_test(test_nothing_is_multiplied_without_need),
+        cmocka_unit_test(test_definitions_hold_what_some_use_asks_for),
         cmocka_unit_test(test_every_rule_may_be_off),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -32,6 +32,46 @@ static nl_status push_one_child(pusher *p, const nl_logical *plan, const nl_list
     return NULL;
 }
 
+/* ---- parts of alternatives ---- */
+
+static bool has_equal(const nl_list *list, const nl_expr *expr)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (nl_expr_equal(list->items[i], expr)) return true;
+    return false;
+}
+
+static bool is_harmless(void *context, const nl_expr *expr)
+{
+    static const char *const tests[] = {"=", "<", "<=", ">", ">=", "<=>", "like"};
+    bool *is_good = context;
+    bool is_test = false;
+    for (size_t i = 0; expr->kind == NL_EXPR_CALL && i < NL_COUNT(tests); i++) is_test = is_test || nl_is_call(expr, tests[i]);
+    *is_good = *is_good && (is_test || expr->kind == NL_EXPR_COLUMN || expr->kind == NL_EXPR_LITERAL || expr->kind == NL_EXPR_AND || expr->kind == NL_EXPR_OR ||
+                            expr->kind == NL_EXPR_NOT || expr->kind == NL_EXPR_IN || expr->kind == NL_EXPR_IS_NULL || expr->kind == NL_EXPR_IS_NOT_NULL);
+    return *is_good;
+}
+
+/* (a1 AND b1) OR (a2 AND b2) lets only rows of one side pass with a1 OR a2: that goes down besides, the whole stays.
+ * Conditions that could raise an error are not asked earlier than they stand. */
+static void add_alternatives(pusher *p, const nl_expr *conjunct, const nl_id_set *side, nl_list *target)
+{
+    const nl_expr *all = NULL;
+    bool is_good = true;
+    if (conjunct->kind != NL_EXPR_OR) return;
+    nl_expr_walk(conjunct, is_harmless, &is_good);
+    for (uint32_t i = 0; i < conjunct->child_count && is_good; i++) {
+        const nl_expr *branch = NULL;
+        nl_list parts = {0};
+        nl_expr_conjuncts(p->arena, conjunct->children[i], &parts);
+        for (uint32_t k = 0; k < parts.count; k++)
+            if (nl_expr_within(parts.items[k], side)) branch = nl_expr_and(p->arena, branch, parts.items[k]);
+        if (!branch) return;
+        all = all ? nl_expr_or(p->arena, all, branch) : branch;
+    }
+    if (is_good && all && !has_equal(target, all)) nl_list_add(p->arena, target, NL_UNCONST(all));
+}
+
 /* ---- one input ---- */
 
 static bool reads_only(const nl_expr *expr, const nl_id_set *set)
@@ -84,6 +124,7 @@ static nl_status push_aggregate(pusher *p, const nl_logical *plan, const nl_list
         split_by_set(p, conjuncts, &keys, &inside, &outside);
     else
         outside = *conjuncts;
+    for (uint32_t i = 0; i < outside.count && plan->aggregate.key_count; i++) add_alternatives(p, outside.items[i], &keys, &inside);
     const nl_substitution substitution = {plan->columns, plan->aggregate.keys, plan->aggregate.key_count};
     for (uint32_t i = 0; i < inside.count; i++) {
         const nl_expr *expr = inside.items[i];
@@ -111,6 +152,7 @@ static nl_status push_with_set(pusher *p, const nl_logical *plan, const nl_id_se
     nl_list inside = {0};
     nl_list outside = {0};
     split_by_set(p, conjuncts, set, &inside, &outside);
+    for (uint32_t i = 0; i < outside.count; i++) add_alternatives(p, outside.items[i], set, &inside);
     NL_TRY(push_one_child(p, plan, &inside, result));
     *result = filter_above(p, *result, &outside);
     return NULL;
@@ -212,13 +254,6 @@ static const nl_expr *copied_column(const nl_expr *expr)
         if (expr->children[1]->kind == NL_EXPR_COLUMN && expr->children[0]->kind == NL_EXPR_LITERAL) return expr->children[1];
     }
     return NULL;
-}
-
-static bool has_equal(const nl_list *list, const nl_expr *expr)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (nl_expr_equal(list->items[i], expr)) return true;
-    return false;
 }
 
 /* For every join key l = r and condition on one of them, the same condition on the other. */
@@ -335,37 +370,6 @@ static void keep_random_above(pusher *p, join_parts *j)
     j->keep_above = fixed;
 }
 
-static bool is_harmless(void *context, const nl_expr *expr)
-{
-    static const char *const tests[] = {"=", "<", "<=", ">", ">=", "<=>", "like"};
-    bool *is_good = context;
-    bool is_test = false;
-    for (size_t i = 0; expr->kind == NL_EXPR_CALL && i < NL_COUNT(tests); i++) is_test = is_test || nl_is_call(expr, tests[i]);
-    *is_good = *is_good && (is_test || expr->kind == NL_EXPR_COLUMN || expr->kind == NL_EXPR_LITERAL || expr->kind == NL_EXPR_AND || expr->kind == NL_EXPR_OR ||
-                            expr->kind == NL_EXPR_NOT || expr->kind == NL_EXPR_IN || expr->kind == NL_EXPR_IS_NULL || expr->kind == NL_EXPR_IS_NOT_NULL);
-    return *is_good;
-}
-
-/* (a1 AND b1) OR (a2 AND b2) lets only rows of one side pass with a1 OR a2: that goes down besides, the whole stays.
- * Conditions that could raise an error are not asked earlier than they stand. */
-static void add_alternatives(pusher *p, const nl_expr *conjunct, const nl_id_set *side, nl_list *target)
-{
-    const nl_expr *all = NULL;
-    bool is_good = true;
-    if (conjunct->kind != NL_EXPR_OR) return;
-    nl_expr_walk(conjunct, is_harmless, &is_good);
-    for (uint32_t i = 0; i < conjunct->child_count && is_good; i++) {
-        const nl_expr *branch = NULL;
-        nl_list parts = {0};
-        nl_expr_conjuncts(p->arena, conjunct->children[i], &parts);
-        for (uint32_t k = 0; k < parts.count; k++)
-            if (nl_expr_within(parts.items[k], side)) branch = nl_expr_and(p->arena, branch, parts.items[k]);
-        if (!branch) return;
-        all = all ? nl_expr_or(p->arena, all, branch) : branch;
-    }
-    if (is_good && all && !has_equal(target, all)) nl_list_add(p->arena, target, NL_UNCONST(all));
-}
-
 static nl_status push_join(pusher *p, const nl_logical *plan, const nl_list *conjuncts, const nl_logical **result)
 {
     const nl_id_set left = nl_plan_ids(p->arena, plan->children[0]);
@@ -412,9 +416,24 @@ static nl_status push_stop(pusher *p, const nl_logical *plan, const nl_list *con
         const nl_list none = {0};
         nl_logical *copy = nl_logical_copy(p->arena, *result);
         NL_TRY(push(p, plan->cte.definition, &none, &copy->cte.definition));
+        nl_note_definition(p->context, plan->cte.id, copy->cte.definition);
         *result = copy;
     }
     *result = filter_above(p, *result, conjuncts);
+    return NULL;
+}
+
+/* The filters have come down to the uses of the CTE: only rows that one of them keeps need be made. */
+static nl_status push_cte(pusher *p, const nl_logical *plan, const nl_logical *child, const nl_logical **result)
+{
+    const nl_expr *condition = NULL;
+    nl_list wanted = {0};
+    nl_logical *copy = nl_logical_copy(p->arena, nl_logical_with_children(p->arena, plan, &child));
+    NL_TRY(nl_cte_condition(p->context, plan, child, &condition));
+    if (condition) nl_list_add(p->arena, &wanted, NL_UNCONST(condition));
+    NL_TRY(push(p, plan->cte.definition, &wanted, &copy->cte.definition));
+    nl_note_definition(p->context, plan->cte.id, copy->cte.definition);
+    *result = copy;
     return NULL;
 }
 
@@ -455,11 +474,7 @@ static nl_status push(pusher *p, const nl_logical *plan, const nl_list *conjunct
     case NL_PLAN_CTE: {
         const nl_logical *child = NULL;
         NL_TRY(push(p, plan->children[0], conjuncts, &child));
-        const nl_list none = {0};
-        nl_logical *copy = nl_logical_copy(p->arena, nl_logical_with_children(p->arena, plan, &child));
-        NL_TRY(push(p, plan->cte.definition, &none, &copy->cte.definition));
-        *result = copy;
-        return NULL;
+        return push_cte(p, plan, child, result);
     }
     case NL_PLAN_VALUES:
     case NL_PLAN_RANGE:

@@ -87,6 +87,14 @@ double nl_estimate_base_rows(nl_plan_context *context, const nl_logical *plan, n
 NL_MUST_USE nl_status nl_derive_equalities(nl_plan_context *context, const nl_id_set *ids, uint32_t relation_count, nl_list *conjuncts,
                                            uint8_t **class_of_conjunct);
 
+/* ---- common table expressions (ctes.c) ---- */
+/* References keep the definition that the analyzer gave them; rules work on that of the CTE node and note what they made. */
+void nl_note_definition(nl_plan_context *context, uint32_t id, const nl_logical *definition);
+/* Of a CTE or a reference to one. */
+const nl_logical *nl_current_definition(const nl_plan_context *context, const nl_logical *plan);
+/* What every row of the CTE must satisfy to be of use to one of its references in the plan; NULL: all rows may be. */
+NL_MUST_USE nl_status nl_cte_condition(nl_plan_context *context, const nl_logical *cte, const nl_logical *plan, const nl_expr **condition);
+
 /* A fixed conjunction of a list of const nl_expr *, or NULL. */
 const nl_expr *nl_conjunction(nl_arena *arena, const nl_list *conjuncts);
 /* The conjunct a = b as its sides; false for anything else. */

@@ -1,0 +1,287 @@
+"""TPC-DS on Iceberg tables that nilas makes: the data, the queries, deletes, and a comparison of answers.
+
+    tpcds.py data   NILAS SCALE FOLDER             dsdgen (DuckDB's) to Parquet, then Iceberg tables by nilas in FOLDER/warehouse/plain
+    tpcds.py delete NILAS SCALE FOLDER             the same less 5 % of the rows: namespaces position, vector and equality
+    tpcds.py record NILAS SCALE FOLDER [--tables …]  real Spark's answers to FOLDER/answers (SPARK_PYTHON and ICEBERG_JAR name it)
+    tpcds.py check  NILAS SCALE FOLDER [--tables plain|position|vector|equality] [--memory SIZE] [--against spark|duckdb]
+                                                   [QUERY ...]    every answer against Spark's or DuckDB's on the same rows
+
+The texts are those of Spark's own tests (specifications 1.4 and 2.7: q1 ... q99, q5a-v2.7 ...), read out of the jar that
+NILAS_SPARK_TESTS names, and those that DuckDB brings (d1 ... d99). Two answers are the same when their rows are, doubles to 1e-9 of their size; where ORDER BY with LIMIT leaves open which of several equal rows come, the rows
+in question must be answers of the query without LIMIT.
+"""
+import argparse
+import decimal
+import glob
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import time
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "tpch"))
+import tpch  # noqa: E402
+
+KEYS = {
+    "call_center": ["cc_call_center_sk"], "catalog_page": ["cp_catalog_page_sk"], "catalog_returns": ["cr_item_sk", "cr_order_number"],
+    "catalog_sales": ["cs_item_sk", "cs_order_number"], "customer": ["c_customer_sk"], "customer_address": ["ca_address_sk"],
+    "customer_demographics": ["cd_demo_sk"], "date_dim": ["d_date_sk"], "household_demographics": ["hd_demo_sk"],
+    "income_band": ["ib_income_band_sk"], "inventory": ["inv_date_sk", "inv_item_sk", "inv_warehouse_sk"], "item": ["i_item_sk"],
+    "promotion": ["p_promo_sk"], "reason": ["r_reason_sk"], "ship_mode": ["sm_ship_mode_sk"], "store": ["s_store_sk"],
+    "store_returns": ["sr_item_sk", "sr_ticket_number"], "store_sales": ["ss_item_sk", "ss_ticket_number"], "time_dim": ["t_time_sk"],
+    "warehouse": ["w_warehouse_sk"], "web_page": ["wp_web_page_sk"], "web_returns": ["wr_item_sk", "wr_order_number"],
+    "web_sales": ["ws_item_sk", "ws_order_number"], "web_site": ["web_site_sk"],
+}
+
+
+def tests_jar():
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    return os.environ.get("NILAS_SPARK_TESTS", f"{cache}/nilas-tests/jars/spark-sql_2.13-4.0.1-tests.jar")
+
+
+def natural(name):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def read_queries():
+    """Name to text: q1 ... q99 of specification 1.4, and those of 2.7 that differ as q5a-v2.7."""
+    texts = {}
+    with zipfile.ZipFile(tests_jar()) as jar:
+        for entry in jar.namelist():
+            found = re.fullmatch(r"tpcds(-v2\.7)?(?:\.0)?/(q\w+)\.sql", entry)
+            if found:
+                texts[found[2] + (found[1] or "")] = re.sub(r"--[^\n]*", "", jar.read(entry).decode()).strip().rstrip(";")
+    for number, text in tpch.connect("tpcds").execute("SELECT query_nr, query FROM tpcds_queries()").fetchall():
+        texts[f"d{number}"] = re.sub(r"--[^\n]*", "", text).strip().rstrip(";").replace("c_last_review_date_sk", "c_last_review_date").replace('"', "`")
+    return {name: texts[name] for name in sorted(texts, key=natural)}
+
+
+def nilas_rows(nilas, folder, namespace, sql, *options):
+    """Rows as texts, processor seconds, and the largest memory of the process in MiB."""
+    process = subprocess.Popen([nilas, "sql", "-S", *options, "-e", f"USE {namespace}; {sql}"], cwd=folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    out, err = process.communicate()
+    if process.returncode:
+        raise RuntimeError(err.strip()[:600] or f"exit code {process.returncode}")
+    return [line.split("\t") for line in out.split("\n")[:-1]]
+
+
+# ---- data
+
+def make_data(nilas, scale, folder):
+    """Keys are integers, as in Spark's tables; DuckDB's own are bigint."""
+    done = folder / "complete"
+    if done.exists():
+        return
+    (folder / "parquet").mkdir(parents=True, exist_ok=True)
+    database = tpch.connect("tpcds")
+    database.execute(f"CALL dsdgen(sf={scale})")
+    tpch.nilas_sql(nilas, folder, "CREATE NAMESPACE IF NOT EXISTS plain")
+    for table in KEYS:
+        columns = database.execute(f"DESCRIBE {table}").fetchall()
+        chosen = ", ".join((f"CAST({c[0]} AS INTEGER)" if c[1] == "BIGINT" else c[0]) + " AS " + c[0].replace("review_date_sk", "review_date") for c in columns)
+        file = f"{folder}/parquet/{table}.parquet"
+        database.execute(f"COPY (SELECT {chosen} FROM {table}) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+        tpch.nilas_sql(nilas, folder, f"CREATE TABLE plain.{table} USING iceberg TBLPROPERTIES ('format-version' = '2') "
+                                      f"AS SELECT * FROM parquet.`{file}`")
+        print(table, flush=True)
+    done.touch()
+
+
+def all_made(folder, namespace):
+    done = folder / f"complete-{namespace}"
+    return done.exists(), done
+
+
+def make_deletes(nilas, folder):
+    """By DELETE with position deletes (format 2) and with deletion vectors (format 3); equality deletes through Iceberg's Java library."""
+    for namespace, version in ("position", 2), ("vector", 3), ("equality", 2):
+        is_made, done = all_made(folder, namespace)
+        if is_made:
+            continue
+        tpch.nilas_sql(nilas, folder, f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+        for table in KEYS:
+            tpch.nilas_sql(nilas, folder, f"DROP TABLE IF EXISTS {namespace}.{table} PURGE; CREATE TABLE {namespace}.{table} USING iceberg "
+                           f"TBLPROPERTIES ('format-version' = '{version}', 'write.delete.mode' = 'merge-on-read') AS SELECT * FROM plain.{table}")
+            if namespace != "equality":
+                tpch.nilas_sql(nilas, folder, f"DELETE FROM {namespace}.{table} WHERE {gone(table)}")
+        if namespace == "equality":
+            add_equality_deletes(folder)
+        done.touch()
+
+
+def add_equality_deletes(folder):
+    files, database = {}, tpch.connect()
+    for table, keys in KEYS.items():
+        places = [c[0] for c in database.execute(f"DESCRIBE SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet')").fetchall()]
+        ids = ", ".join(f"{key}: {places.index(key) + 1}" for key in keys)
+        path = f"{folder}/warehouse/equality/{table}/data/gone.parquet"
+        rows = database.execute(f"COPY (SELECT {', '.join(keys)} FROM read_parquet('{folder}/parquet/{table}.parquet') WHERE {gone(table)}) "
+                                f"TO '{path}' (FORMAT parquet, FIELD_IDS {{{ids}}})").fetchone()[0]
+        if rows:
+            files[table] = {"path": path, "rows": rows, "columns": keys}
+    spark_side(folder, files, "deletes", "equality")
+
+
+def spark_side(folder, given, *arguments):
+    python = os.environ.get("SPARK_PYTHON", os.path.expanduser("~/.cache/spark-oracle/venv/bin/python"))
+    jars = [os.environ["ICEBERG_JAR"]] if "ICEBERG_JAR" in os.environ else glob.glob(
+        os.path.expanduser("~/.m2/repository/org/apache/iceberg/iceberg-spark-runtime-4.0_2.13/1.10.0/*.jar"))
+    if not os.path.exists(python) or not jars:
+        raise SystemExit("SPARK_PYTHON and ICEBERG_JAR do not name Spark and Iceberg")
+    subprocess.run([python, str(pathlib.Path(__file__).parent / "spark_side.py"), jars[0], f"{folder}/warehouse", *map(str, arguments)],
+                   input=json.dumps(given), text=True, check=True)
+
+
+# ---- answers
+
+def duckdb_text(sql):
+    """A text that DuckDB reads, too."""
+    return re.sub(r"\) (returns)\b", r") AS \1", sql.replace("`", '"'))
+
+
+def open_duckdb(folder, tables):
+    database = tpch.connect()
+    database.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
+    database.execute("SET threads = 2")
+    for table in KEYS:
+        kept = f" WHERE NOT {gone(table)}" if tables != "plain" else ""
+        database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet'){kept}")
+    return database
+
+
+def gone(table):
+    """The 5 % of the rows that are deleted, in words that every engine understands."""
+    return "(" + " + ".join(f"{key} * {factor}" for key, factor in zip(KEYS[table], (1, 7, 3))) + ") % 20 = 13"
+
+
+def same_cell(expected, text):
+    if isinstance(expected, str):
+        if expected == text or expected.rstrip(" ") == text.rstrip(" "):
+            return True
+        try:
+            return "E" in text + expected or "." in text and abs(float(expected) - float(text)) <= 1e-9 * abs(float(expected))
+        except ValueError:
+            return False
+    return (expected is None) == (text == "NULL") and tpch.same_cell(expected, text)
+
+
+def same_row(expected, row):
+    return len(expected) == len(row) and all(same_cell(w, h) for w, h in zip(expected, row))
+
+
+def match(expected, rows):
+    """Rows of both sides that have no equal on the other; the index is by the cells that are compared exactly."""
+    def sort_key(row):
+        return tuple("NULL" if c is None else f"{float(c):.6g}" if isinstance(c, (float, decimal.Decimal)) or is_real(c) else str(c).rstrip(" ") for c in row)
+    places = {}
+    for row in rows:
+        places.setdefault(sort_key(row), []).append(row)
+    missing = []
+    for want in expected:
+        found = next((have for have in places.get(sort_key(want), []) if same_row(want, have)), None)
+        if found is None:
+            missing.append(want)
+        else:
+            places[sort_key(want)].remove(found)
+    left = [row for group in places.values() for row in group]
+    for want in list(missing):  # cells beside a border of rounding
+        found = next((have for have in left if same_row(want, have)), None)
+        if found is not None:
+            missing.remove(want)
+            left.remove(found)
+    return missing, left
+
+
+def is_real(cell):
+    return isinstance(cell, str) and re.fullmatch(r"-?\d+\.\d+(E-?\d+)?", cell) is not None
+
+
+def judge(expected, rows, unlimited):
+    """None and a remark, or what is wrong. unlimited() gives the rows of the query without its last LIMIT."""
+    if len(expected) != len(rows):
+        return f"{len(rows)} rows instead of {len(expected)}", ""
+    if all(same_row(w, h) for w, h in zip(expected, rows)):
+        return None, ""
+    missing, extra = match(expected, rows)
+    if not missing:
+        return None, "order within ties"
+    everything = unlimited()
+    if everything is not None and len(everything) > len(rows):
+        strange = match(rows, [[str(c) if c is not None else "NULL" for c in row] for row in everything])[0]
+        if not strange:
+            return None, f"{len(extra)} other rows under LIMIT"
+    return f"{len(missing)} of {len(rows)} rows differ: {extra[0]} instead of {missing[0]}", ""
+
+
+def without_limit(sql):
+    return re.sub(r"\blimit\s+\d+\s*\Z", "", sql, flags=re.I)
+
+
+def answers_of(kind, folder, tables, sqls):
+    """A function from a query's name (and whether without LIMIT) to its rows."""
+    if kind == "spark":
+        saved = folder / "answers" / ("plain" if tables == "plain" else "deleted")
+        return lambda name, unlimited=False: None if unlimited else json.loads((saved / f"{name}.json").read_text())["rows"]
+    database = open_duckdb(folder, tables)
+
+    def duckdb_rows(name, unlimited=False):
+        sql = duckdb_text(sqls[name])
+        return database.execute(without_limit(sql) if unlimited else sql).fetchall()
+    return duckdb_rows
+
+
+def check(o, sqls):
+    options = ["--conf", f"spark.nilas.memory={o.memory}"] if o.memory else []
+    answers, wrong = answers_of(o.against, o.folder, o.tables, sqls), []
+    for name in o.names or sqls:
+        begin, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        remark, rows = "", []
+        try:
+            rows = nilas_rows(o.nilas, o.folder, o.tables, sqls[name], *options)
+            fault = None
+        except RuntimeError as error:
+            fault = str(error)
+        seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+        if fault is None:
+            try:
+                fault, remark = judge(answers(name), rows, lambda: answers(name, unlimited=True))
+            except Exception as error:  # the other engine's
+                fault = f"no answer to compare with: {type(error).__name__} {str(error)[:200]}"
+        if fault:
+            wrong.append(name)
+        print(f"{name:10} {seconds:7.2f} s {cpu:7.2f} cpu {len(rows):6} rows  {fault or 'right'}{remark and ': ' + remark}", flush=True)
+    total = len(o.names or sqls)
+    print(f"{total - len(wrong)} of {total} right at scale {o.scale}, tables {o.tables}, against {o.against}"
+          + (f", with {o.memory}" if o.memory else "") + (f"; not: {' '.join(wrong)}" if wrong else ""))
+    return len(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["data", "delete", "record", "check"])
+    parser.add_argument("nilas", type=os.path.abspath)
+    parser.add_argument("scale")
+    parser.add_argument("folder", type=lambda text: pathlib.Path(text).absolute())
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--memory")
+    parser.add_argument("--tables", default="plain")
+    parser.add_argument("--against", default="duckdb", choices=["spark", "duckdb"])
+    o = parser.parse_intermixed_args()
+    make_data(o.nilas, o.scale, o.folder)
+    if o.command == "delete" or o.tables != "plain":
+        make_deletes(o.nilas, o.folder)
+    if o.command == "record":
+        chosen = {name: sql for name, sql in read_queries().items() if not o.names or name in o.names}
+        spark_side(o.folder, chosen, "record", o.tables, o.folder / "answers" / ("plain" if o.tables == "plain" else "deleted"))
+    if o.command == "check":
+        sys.exit(check(o, read_queries()) > 0)
+
+
+main() if __name__ == "__main__" else None

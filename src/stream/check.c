@@ -57,6 +57,20 @@ static bool has_event_time(const nl_logical *plan)
     return nl_event_time_of(plan).column != 0;
 }
 
+static bool has_equation(const nl_logical *join)
+{
+    nl_arena *scratch = nl_arena_new(NULL);
+    nl_list conjuncts = {0};
+    bool found = false;
+    if (join->join.condition) nl_expr_conjuncts(scratch, join->join.condition, &conjuncts);
+    for (uint32_t i = 0; i < conjuncts.count; i++) {
+        const nl_expr *keys[2];
+        found = found || nl_state_join_key(conjuncts.items[i], join->children[0], join->children[1], keys);
+    }
+    nl_arena_free(scratch);
+    return found;
+}
+
 static nl_status check_join(const check *self, const nl_logical *join)
 {
     const bool left = nl_plan_is_streaming(join->children[0]), right = nl_plan_is_streaming(join->children[1]);
@@ -72,7 +86,7 @@ static nl_status check_join(const check *self, const nl_logical *join)
                           "Stream-stream %s join between two streaming DataFrame/Datasets is not supported without a watermark in the join keys, or a watermark on the nullable "
                           "side and an appropriate range condition",
                           name);
-        if (!join->join.condition) return NL_RAISE(_LEGACY_ERROR_TEMP_1181);
+        if (!has_equation(join)) return NL_RAISE(_LEGACY_ERROR_TEMP_1181);
         return NULL;
     }
     const bool keeps_left = kind == NL_JOIN_LEFT || kind == NL_JOIN_FULL || kind == NL_JOIN_SEMI || kind == NL_JOIN_ANTI || kind == NL_JOIN_NULL_AWARE_ANTI;

@@ -5,11 +5,11 @@
  * (nl_state_run), gives its store the new version, and answers a plan over what this batch gives out. That plan is all that
  * the operators above see.
  *
- * A store holds named parts, each a set of rows. Version N is what batch N begins with; a batch makes version N+1, which is on
- * disk before the sink is fed. A batch that is repeated begins with N again.
+ * A store holds named parts (state_index.h). Version N is what batch N begins with; a batch makes version N+1, which is on disk
+ * before the sink is fed. A batch that is repeated begins with N again. A batch costs what it touches: it writes what it has
+ * changed; everything is written again only when that has become about as much.
  *
- * On disk: state/<operator>/<part>/<version>.snapshot or .delta: "NLST", format version, kind, count of key columns, CRC-32 and
- * length of the content, then one Arrow stream. A delta's rows are the part's columns and `_removed`: true takes the key away.
+ * On disk: state/<operator>/<part>/<version>.snapshot or .delta: see state_store.c.
  */
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "stream/checkpoint.h"
 #include "stream/rows.h"
+#include "stream/state_index.h"
 
 typedef enum nl_output_mode { NL_OUTPUT_APPEND, NL_OUTPUT_UPDATE, NL_OUTPUT_COMPLETE } nl_output_mode;
 
@@ -63,16 +64,31 @@ NL_MUST_USE nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical
 NL_MUST_USE nl_status nl_state_deduplicate(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
 NL_MUST_USE nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
 
+/* Is the conjunct of a join's condition an equation between the sides? keys: the left one's and the right one's expression. */
+bool nl_state_join_key(const nl_expr *conjunct, const nl_logical *left, const nl_logical *right, const nl_expr *keys[2]);
+
 /* ---- stores (state_store.c) ---- */
 
-/* The operator's store, at version batch->version: read from the checkpoint when it is not in memory. */
+/* The operator's store. */
 NL_MUST_USE nl_status nl_state_store_open(nl_state_batch *batch, const char *name, nl_state_store **store);
-/* A part's rows; created empty with that row type. The first key_count columns tell rows apart. Borrowed.
- * Fails: NILAS_STREAM_STATE when what is on disk has another row type (the query was changed). */
-NL_MUST_USE nl_status nl_state_part(nl_state_batch *batch, nl_state_store *store, const char *part, const nl_type *row_type, uint32_t key_count, nl_stream_rows **rows);
-/* The next version of the part: all its rows (taken), and what changed: `changed` rows of the part's columns, `removed` rows
- * whose key columns count. NULL: nothing; changed NULL and removed NULL: no file is needed. Written before it returns. */
-NL_MUST_USE nl_status nl_state_put(nl_state_batch *batch, nl_state_store *store, const char *part, nl_stream_rows *rows, nl_stream_rows *changed, nl_stream_rows *removed);
+
+typedef struct nl_state_part nl_state_part; /* of a store; borrowed */
+/* The part at version batch->version: read from the checkpoint when it is not in memory; empty when the query begins.
+ * Fails: NILAS_STREAM_STATE when what is on disk has another row type (the query was changed), is damaged, or is Spark's. */
+NL_MUST_USE nl_status nl_state_part_open(nl_state_batch *batch, nl_state_store *store, const char *name, const nl_state_layout *layout, nl_state_part **part);
+uint64_t nl_state_part_count(const nl_state_part *part);
+uint64_t nl_state_part_bytes(const nl_state_part *part);
+/* Rows of the part, `_id` first, then its columns; counted. Those that may have a key of `rows` (its key_columns): hashes are equal. */
+NL_MUST_USE nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, const uint32_t *key_columns, nl_stream_rows **found);
+/* Whose time is not later; all of them. */
+NL_MUST_USE nl_status nl_state_past(nl_state_batch *batch, nl_state_part *part, int64_t micros, nl_stream_rows **found);
+NL_MUST_USE nl_status nl_state_all(nl_state_batch *batch, nl_state_part *part, nl_stream_rows **found);
+/* Adds rows of the part's columns, by position. *added: the same with their `_id`; counted; NULL: nobody asks. */
+NL_MUST_USE nl_status nl_state_add(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, nl_stream_rows **added);
+/* Removes the rows whose `_id` is the first column. */
+NL_MUST_USE nl_status nl_state_remove(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows);
+/* Makes the next version of what was added and removed. Written before it returns. */
+NL_MUST_USE nl_status nl_state_commit(nl_state_batch *batch, nl_state_part *part);
 void nl_state_store_free(nl_state_store *store); /* NULL is fine */
 
 /* Runs a plan (analyzed, not optimized) into new rows. */

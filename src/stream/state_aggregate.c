@@ -1,6 +1,6 @@
 /* stream/state_aggregate.c - aggregations over streams. State: the group's keys and each aggregate's partial result, as two-phase
- * aggregation makes it. A batch: partial results of its rows, merged with those of before; groups that it has touched are known
- * by a flag, those that the watermark has passed leave. */
+ * aggregation makes it. A batch: partial results of its rows, merged with those of the same groups in the state; groups that it
+ * has touched are known by a flag (the state may find others of equal hashes), those that the watermark has passed leave. */
 #include "stream/state_plan.h"
 
 #include <stdlib.h>
@@ -240,12 +240,12 @@ static const nl_expr **calls_over(aggregation *self, const nl_logical *rows, ste
     return calls;
 }
 
-/* All groups: those of before and the batch's; the last column says which were touched. */
-static nl_status merged_plan(aggregation *self, nl_stream_rows *before, const nl_logical *fresh, const nl_logical **plan)
+/* The batch's groups with what the state has of them; the last column says which were touched. old: numbered. */
+static nl_status merged_plan(aggregation *self, nl_stream_rows *before, nl_stream_rows *fresh, const nl_logical **plan)
 {
     const nl_logical *both = NULL;
-    const nl_logical *old = nl_state_with_flag(self->batch, nl_state_scan_new(self->batch, before), "_touched", false);
-    NL_TRY(nl_state_union(self->batch, old, nl_state_with_flag(self->batch, fresh, "_touched", true), &both));
+    const nl_logical *old = nl_state_with_flag(self->batch, nl_state_scan_rows(self->batch, before), "_touched", false);
+    NL_TRY(nl_state_union(self->batch, old, nl_state_with_flag(self->batch, nl_state_scan_new(self->batch, fresh), "_touched", true), &both));
     const nl_expr **calls = calls_over(self, both, STEP_MERGE, 1);
     const nl_expr *flag = nl_column_ref(self->arena, &both->columns[self->key_count + self->call_count]);
     calls[self->call_count] = aggregate_expr(self->arena, flag_function(self->arena), &flag, 1, NULL);
@@ -271,24 +271,23 @@ static nl_status is_past(aggregation *self, const nl_logical *rows, int64_t micr
 /* ---- a batch ------------------------------------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    nl_stream_rows *fresh, *all, *kept, *changed, *removed, *given; /* counted */
+    nl_stream_rows *fresh, *timely, *old, *all, *merged, *touched, *past, *given; /* counted */
     nl_state_counts counts;
 } outcome;
 
 /* Groups of the batch that come too late are dropped. */
-static nl_status take_fresh(aggregation *self, outcome *o, const nl_logical **fresh)
+static nl_status take_fresh(aggregation *self, outcome *o)
 {
     const nl_expr *late = NULL;
-    nl_stream_rows *dropped = NULL;
     NL_TRY(nl_state_run(self->batch, partial_plan(self), &o->fresh));
-    *fresh = nl_state_scan_new(self->batch, o->fresh);
-    if (!self->event.column) return NULL;
-    NL_TRY(is_past(self, *fresh, self->batch->late_micros, &late));
-    const nl_logical *scan = *fresh;
-    *fresh = nl_state_where(self->batch, scan, late, false);
-    NL_TRY(nl_state_run(self->batch, nl_state_where(self->batch, scan, late, true), &dropped));
-    o->counts.late = (int64_t)nl_stream_rows_count(dropped);
-    nl_stream_rows_release(dropped);
+    if (!self->event.column) {
+        o->timely = nl_stream_rows_retain(o->fresh);
+        return NULL;
+    }
+    const nl_logical *scan = nl_state_scan_new(self->batch, o->fresh);
+    NL_TRY(is_past(self, scan, self->batch->late_micros, &late));
+    NL_TRY(nl_state_run(self->batch, nl_state_where(self->batch, scan, late, false), &o->timely));
+    o->counts.late = (int64_t)(nl_stream_rows_count(o->fresh) - nl_stream_rows_count(o->timely));
     return NULL;
 }
 
@@ -297,57 +296,69 @@ static nl_status keep_columns(aggregation *self, const nl_logical *plan, nl_stre
     return nl_state_run(self->batch, nl_logical_keep(self->arena, plan, plan->columns, self->key_count + self->call_count), rows);
 }
 
-/* Splits all groups: what stays, what changed of it, what goes. */
-static nl_status split(aggregation *self, outcome *o)
+/* The batch's groups, merged with those of the state, take their place. */
+static nl_status merge(aggregation *self, nl_state_part *part, const uint32_t *keys, outcome *o)
 {
-    const bool evicts = self->event.column && self->batch->mode != NL_OUTPUT_COMPLETE;
+    const nl_logical *merged = NULL;
+    NL_TRY(nl_state_find(self->batch, part, o->timely, keys, &o->old));
+    NL_TRY(merged_plan(self, o->old, o->timely, &merged));
+    NL_TRY(nl_state_run(self->batch, merged, &o->all));
     const nl_logical *all = nl_state_scan_new(self->batch, o->all);
-    const nl_expr *touched = nl_column_ref(self->arena, &all->columns[self->key_count + self->call_count]), *past = NULL;
-    if (evicts) NL_TRY(is_past(self, all, self->batch->evict_micros, &past));
-    const nl_logical *stays = evicts ? nl_state_where(self->batch, all, past, false) : all;
-    NL_TRY(keep_columns(self, stays, &o->kept));
-    NL_TRY(keep_columns(self, nl_state_where(self->batch, stays, touched, true), &o->changed));
-    if (evicts) NL_TRY(keep_columns(self, nl_state_where(self->batch, all, past, true), &o->removed));
-    if (self->batch->mode == NL_OUTPUT_UPDATE) NL_TRY(keep_columns(self, nl_state_where(self->batch, all, touched, true), &o->given));
-    if (self->batch->mode == NL_OUTPUT_APPEND) o->given = o->removed ? nl_stream_rows_retain(o->removed) : NULL;
-    if (self->batch->mode == NL_OUTPUT_COMPLETE) o->given = nl_stream_rows_retain(o->kept);
+    const nl_expr *flag = nl_column_ref(self->arena, &all->columns[self->key_count + self->call_count]);
+    NL_TRY(keep_columns(self, all, &o->merged));
+    NL_TRY(keep_columns(self, nl_state_where(self->batch, all, flag, true), &o->touched));
+    o->counts.updated = (int64_t)nl_stream_rows_count(o->touched);
+    NL_TRY(nl_state_remove(self->batch, part, o->old));
+    return nl_state_add(self->batch, part, o->merged, NULL);
+}
+
+/* What this batch gives out: groups that it has touched, those that leave, or all. *is_numbered: with their numbers first. */
+static nl_status choose(aggregation *self, nl_state_part *part, outcome *o, bool *is_numbered)
+{
+    if (self->event.column && self->batch->mode != NL_OUTPUT_COMPLETE) {
+        NL_TRY(nl_state_past(self->batch, part, self->batch->evict_micros, &o->past));
+        NL_TRY(nl_state_remove(self->batch, part, o->past));
+        o->counts.removed = (int64_t)nl_stream_rows_count(o->past);
+    }
+    *is_numbered = self->batch->mode != NL_OUTPUT_UPDATE;
+    if (self->batch->mode == NL_OUTPUT_UPDATE) o->given = nl_stream_rows_retain(o->touched);
+    if (self->batch->mode == NL_OUTPUT_APPEND && o->past) o->given = nl_stream_rows_retain(o->past);
+    if (self->batch->mode == NL_OUTPUT_COMPLETE) NL_TRY(nl_state_all(self->batch, part, &o->given));
+    NL_CHECK(o->given != NULL);
     return NULL;
 }
 
-static nl_status count_touched(aggregation *self, outcome *o)
+static nl_status open_part(aggregation *self, const uint32_t *keys, nl_state_part **part)
 {
-    nl_stream_rows *touched = NULL;
-    const nl_logical *all = nl_state_scan_new(self->batch, o->all);
-    NL_TRY(nl_state_run(self->batch, nl_state_where(self->batch, all, nl_column_ref(self->arena, &all->columns[self->key_count + self->call_count]), true), &touched));
-    o->counts.updated = (int64_t)nl_stream_rows_count(touched);
-    nl_stream_rows_release(touched);
-    return NULL;
+    nl_state_store *store = NULL;
+    const nl_column *columns = new_columns(self, false);
+    uint32_t event_key = 0;
+    while (event_key < self->key_count && self->node->columns[event_key].id != self->event.column) event_key++;
+    const nl_state_layout layout = {.row_type = nl_state_row_type(self->batch, columns, self->key_count + self->call_count),
+                                    .keys = keys,
+                                    .key_count = self->key_count,
+                                    .time_column = event_key < self->key_count ? event_key : NL_STATE_NO_TIME};
+    NL_TRY(nl_state_store_open(self->batch, "stateStoreSave", &store));
+    return nl_state_part_open(self->batch, store, "groups", &layout, part);
 }
 
 static nl_status run(aggregation *self, outcome *o, const nl_logical **result)
 {
-    nl_state_store *store = NULL;
-    nl_stream_rows *before = NULL;
-    const nl_logical *fresh = NULL, *merged = NULL;
-    const nl_column *columns = new_columns(self, false);
-    NL_TRY(nl_state_store_open(self->batch, "stateStoreSave", &store));
-    NL_TRY(nl_state_part(self->batch, store, "groups", nl_state_row_type(self->batch, columns, self->key_count + self->call_count), self->key_count, &before));
-    NL_TRY(take_fresh(self, o, &fresh));
-    NL_TRY(merged_plan(self, before, fresh, &merged));
-    NL_TRY(nl_state_run(self->batch, merged, &o->all));
-    NL_TRY(split(self, o));
-    NL_TRY(count_touched(self, o));
-    nl_stream_rows *kept = o->kept;
-    o->kept = NULL;
-    NL_TRY(nl_state_put(self->batch, store, "groups", kept, o->changed, o->removed));
-    o->counts.name = "stateStoreSave";
-    o->counts.total = (int64_t)nl_stream_rows_count(kept);
-    o->counts.removed = o->removed ? (int64_t)nl_stream_rows_count(o->removed) : 0;
-    o->counts.memory_bytes = nl_stream_rows_bytes(kept);
-    nl_state_count(self->batch, &o->counts);
-    NL_CHECK(o->given != NULL);
+    nl_state_part *part = NULL;
     nl_stream_rows *final = NULL;
-    NL_TRY(nl_state_run(self->batch, finished_plan(self, nl_state_scan_new(self->batch, o->given)), &final));
+    bool is_numbered = false;
+    const uint32_t *keys = nl_state_first_columns(self->batch, self->key_count);
+    NL_TRY(open_part(self, keys, &part));
+    NL_TRY(take_fresh(self, o));
+    NL_TRY(merge(self, part, keys, o));
+    NL_TRY(choose(self, part, o, &is_numbered));
+    NL_TRY(nl_state_commit(self->batch, part));
+    o->counts.name = "stateStoreSave";
+    o->counts.total = (int64_t)nl_state_part_count(part);
+    o->counts.memory_bytes = nl_state_part_bytes(part);
+    nl_state_count(self->batch, &o->counts);
+    const nl_logical *given = is_numbered ? nl_state_scan_rows(self->batch, o->given) : nl_state_scan_new(self->batch, o->given);
+    NL_TRY(nl_state_run(self->batch, finished_plan(self, given), &final));
     *result = nl_state_give(self->batch, final, self->node);
     nl_stream_rows_release(final); /* the plan has its own reference */
     return NULL;
@@ -362,7 +373,7 @@ nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical *node, cons
     for (uint32_t i = 0; i < self.key_count && !self.event.column; i++)
         if (!nl_column_event_time(node, &node->columns[i], &self.event)) self.event.column = 0;
     nl_status status = run(&self, &o, result);
-    nl_stream_rows *const all[] = {o.fresh, o.all, o.kept, o.changed, o.removed, o.given};
+    nl_stream_rows *const all[] = {o.fresh, o.timely, o.old, o.all, o.merged, o.touched, o.past, o.given};
     for (size_t i = 0; i < NL_COUNT(all); i++) nl_stream_rows_release(all[i]);
     return status;
 }

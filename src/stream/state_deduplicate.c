@@ -70,72 +70,65 @@ static nl_status keys_of(deduplication *self, const nl_logical *rows, const nl_l
     return NULL;
 }
 
-static nl_status is_past(deduplication *self, const nl_logical *keys, const nl_expr **past)
+static nl_status open_part(deduplication *self, const uint32_t *keys, nl_state_part **part)
 {
-    if (self->is_within) {
-        const nl_value limit = nl_value_int(nl_type_bigint(), self->batch->evict_micros);
-        const nl_expr *const args[] = {nl_column_ref(self->arena, &keys->columns[self->key_count]), nl_expr_literal(self->arena, &limit)};
-        return nl_expr_call_named(self->arena, self->batch->planning->confs, "<=", args, 2, past);
-    }
-    const nl_event_time event = {.column = keys->columns[self->event_key].id, .is_window = self->event.is_window};
-    return nl_event_time_is_past(self->batch, keys, &event, self->batch->evict_micros, past);
+    nl_state_store *store = NULL;
+    const nl_state_layout layout = {.row_type = nl_state_row_type(self->batch, part_columns(self), part_width(self)),
+                                    .keys = keys,
+                                    .key_count = self->key_count,
+                                    .time_column = self->is_within ? self->key_count : self->event_key != UINT32_MAX ? self->event_key : NL_STATE_NO_TIME};
+    NL_TRY(nl_state_store_open(self->batch, self->is_within ? "dedupeWithinWatermark" : "dedupe", &store));
+    return nl_state_part_open(self->batch, store, "keys", &layout, part);
 }
 
-/* Everything that is remembered after the batch, and what is forgotten with it. */
-static nl_status remember(deduplication *self, nl_state_store *store, nl_stream_rows *before, const nl_logical *fresh, nl_state_counts *counts)
+/* What is remembered after the batch, and what is forgotten with it. */
+static nl_status remember(deduplication *self, nl_state_part *part, const nl_logical *fresh, nl_state_counts *counts)
 {
-    const nl_logical *both = NULL, *keys = NULL;
-    const nl_expr *past = NULL;
-    nl_stream_rows *added = NULL, *all = NULL, *kept = NULL, *removed = NULL, *lasting = NULL;
+    const nl_logical *keys = NULL;
+    nl_stream_rows *added = NULL, *past = NULL;
     nl_status status = NULL;
     NL_GO(keys_of(self, fresh, &keys));
     NL_GO(nl_state_run(self->batch, keys, &added));
-    NL_GO(nl_state_union(self->batch, nl_state_scan_new(self->batch, before), nl_state_scan_new(self->batch, added), &both));
-    NL_GO(nl_state_run(self->batch, both, &all));
-    if (self->is_within || self->event_key != UINT32_MAX) {
-        const nl_logical *scan = nl_state_scan_new(self->batch, all);
-        NL_GO(is_past(self, scan, &past));
-        NL_GO(nl_state_run(self->batch, nl_state_where(self->batch, scan, past, false), &kept));
-        NL_GO(nl_state_run(self->batch, nl_state_where(self->batch, scan, past, true), &removed));
-        const nl_logical *news = nl_state_scan_new(self->batch, added);
-        NL_GO(is_past(self, news, &past));
-        NL_GO(nl_state_run(self->batch, nl_state_where(self->batch, news, past, false), &lasting));
-    } else {
-        lasting = nl_stream_rows_retain(added);
-        kept = nl_stream_rows_retain(all);
-    }
-    counts->total = (int64_t)nl_stream_rows_count(kept);
-    counts->removed = removed ? (int64_t)nl_stream_rows_count(removed) : 0;
-    counts->memory_bytes = nl_stream_rows_bytes(kept);
-    nl_stream_rows *taken = kept;
-    kept = NULL;
-    NL_GO(nl_state_put(self->batch, store, "keys", taken, lasting, removed));
+    NL_GO(nl_state_add(self->batch, part, added, NULL));
+    NL_GO(nl_state_past(self->batch, part, self->batch->evict_micros, &past));
+    NL_GO(nl_state_remove(self->batch, part, past));
+    NL_GO(nl_state_commit(self->batch, part));
+    counts->total = (int64_t)nl_state_part_count(part);
+    counts->removed = (int64_t)nl_stream_rows_count(past);
+    counts->memory_bytes = nl_state_part_bytes(part);
 done:
     nl_stream_rows_release(added);
-    nl_stream_rows_release(all);
-    nl_stream_rows_release(kept);
-    nl_stream_rows_release(removed);
-    nl_stream_rows_release(lasting);
+    nl_stream_rows_release(past);
+    return status;
+}
+
+/* The batch's rows, each key once, that the state does not know. */
+static nl_status find_news(deduplication *self, nl_state_part *part, const uint32_t *keys, const nl_logical *child, nl_stream_rows **news)
+{
+    nl_stream_rows *fresh = NULL, *old = NULL;
+    const nl_logical *plan = NULL;
+    nl_status status = nl_state_run(self->batch, nl_logical_with_children(self->arena, self->node, &child), &fresh);
+    if (!status) status = nl_state_find(self->batch, part, fresh, keys, &old);
+    if (!status) status = nl_state_anti_join(self->batch, nl_state_scan_new(self->batch, fresh), nl_state_scan_rows(self->batch, old), self->key_count, &plan);
+    if (!status) status = nl_state_run(self->batch, plan, news);
+    nl_stream_rows_release(fresh);
+    nl_stream_rows_release(old);
     return status;
 }
 
 static nl_status run(deduplication *self, const nl_logical **result)
 {
-    nl_state_store *store = NULL;
-    nl_stream_rows *before = NULL, *fresh = NULL, *given = NULL;
-    const nl_logical *child = NULL, *news = NULL;
+    nl_state_part *part = NULL;
+    nl_stream_rows *given = NULL;
+    const nl_logical *child = NULL;
     nl_state_counts counts = {.name = self->is_within ? "dedupeWithinWatermark" : "dedupe"};
-    NL_TRY(nl_state_store_open(self->batch, counts.name, &store));
-    NL_TRY(nl_state_part(self->batch, store, "keys", nl_state_row_type(self->batch, part_columns(self), part_width(self)), self->key_count, &before));
+    const uint32_t *keys = nl_state_first_columns(self->batch, self->key_count);
+    NL_TRY(open_part(self, keys, &part));
     NL_TRY(without_late(self, &counts, &child));
-    NL_TRY(nl_state_run(self->batch, nl_logical_with_children(self->arena, self->node, &child), &fresh));
-    nl_status status = nl_state_anti_join(self->batch, nl_state_scan_new(self->batch, fresh), nl_state_scan_new(self->batch, before), self->key_count, &news);
-    if (!status) status = nl_state_run(self->batch, news, &given);
-    nl_stream_rows_release(fresh);
-    NL_TRY(status);
+    NL_TRY(find_news(self, part, keys, child, &given));
     *result = nl_state_give(self->batch, given, self->node);
     counts.updated = (int64_t)nl_stream_rows_count(given);
-    status = remember(self, store, before, nl_state_scan_new(self->batch, given), &counts);
+    nl_status status = remember(self, part, nl_state_scan_new(self->batch, given), &counts);
     nl_stream_rows_release(given); /* the plan has its own reference */
     if (!status) nl_state_count(self->batch, &counts);
     return status;

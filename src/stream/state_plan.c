@@ -54,6 +54,19 @@ const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_stream_rows *rows)
     return scan_as(batch, rows, columns, type->child_count);
 }
 
+const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_stream_rows *rows)
+{
+    const nl_logical *scan = nl_state_scan_new(batch, rows);
+    return nl_logical_keep(batch->planning->arena, scan, scan->columns + 1, scan->column_count - 1);
+}
+
+const uint32_t *nl_state_first_columns(nl_state_batch *batch, uint32_t count)
+{
+    uint32_t *columns = NL_NEW_ARRAY(batch->planning->arena, uint32_t, count + 1);
+    for (uint32_t i = 0; i < count; i++) columns[i] = i;
+    return columns;
+}
+
 bool nl_state_is_rows(const nl_state_batch *batch, const nl_table *table)
 {
     for (uint32_t i = 0; i < batch->made.count; i++)

@@ -7,6 +7,10 @@
 const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, const nl_logical *node);
 /* A scan whose columns have ids of their own. */
 const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_stream_rows *rows);
+/* The same of numbered rows, without their numbers. */
+const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_stream_rows *rows);
+/* 0, 1, … count - 1. */
+const uint32_t *nl_state_first_columns(nl_state_batch *batch, uint32_t count);
 /* The child and one more BOOLEAN column, the last. */
 const nl_logical *nl_state_with_flag(nl_state_batch *batch, const nl_logical *child, const char *name, bool value);
 /* Rows of both, by position; new ids. */

@@ -62,7 +62,7 @@ def case_complete(spark, folder, _):
 
 
 def case_complete_sorted(spark, folder, _):
-    return run(events(spark, folder, BATCHES).groupBy("k").count().orderBy(F.desc("count")).limit(2), folder, "complete_sorted", "complete")
+    return run(events(spark, folder, BATCHES).groupBy("k").count().orderBy(F.desc("count"), F.desc("k")).limit(2), folder, "complete_sorted", "complete")
 
 
 def case_update(spark, folder, _):

@@ -14,8 +14,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQueryListener
 
 from server import Server, connected, serving
-from streaming_cases import CASES, events, BATCHES, plain, put, SECOND
+import streaming_cases
+import streaming_iceberg_cases
+import streaming_state_cases
+from streaming_cases import events, BATCHES, plain, put, SECOND
 
+CASES = {**streaming_cases.CASES, **streaming_state_cases.CASES, **streaming_iceberg_cases.CASES}
 logging.disable(logging.CRITICAL)
 HERE = os.path.dirname(os.path.abspath(__file__))
 CATALOG = ("spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type=hadoop")
@@ -179,7 +183,7 @@ def damaged_state_is_refused(spark, folder):
 
     run()
     state = os.path.join(folder, "c", "state", "0", "groups")
-    assert sorted(os.listdir(state)) == ["1.delta", "2.delta"]
+    assert sorted(os.listdir(state)) == ["1.delta", "2.delta"], os.listdir(state)
     with open(os.path.join(state, "2.delta"), "r+b") as file:
         content = bytearray(file.read())
         content[len(content) // 2] ^= 1

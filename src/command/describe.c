@@ -299,9 +299,7 @@ static nl_status describe_namespace(nl_command *command, const nl_ast_describe *
     NL_TRY(nl_session_resolve_namespace(command->session, parts, part_count, command->arena, &name));
     NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count,
                                        &exists));
-    const bool is_given = !exists && nl_str_is(name.catalog_name, "spark_catalog") &&
-                          name.identifier.namespace_count == 1 &&
-                          nl_str_is(name.identifier.namespace_parts[0], "default");
+    const bool is_given = !exists && nl_session_is_default_database(&name);
     if (!exists && !is_given)
         return NL_RAISE(SCHEMA_NOT_FOUND,
                         NL_P_STR("schemaName", nl_command_quoted(command, name.identifier.namespace_parts,

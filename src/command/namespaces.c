@@ -73,7 +73,7 @@ nl_status nl_run_create_namespace(nl_command *command, const nl_ast_statement *s
     if (count > 0 || strcmp(name.catalog->ops->type, "hadoop") != 0) properties[count++] = (nl_property){NL_STR("owner"), nl_session_user(command->session)};
     NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &exists));
     if (exists && create->is_if_not_exists) return NULL;
-    if (exists)
+    if (exists || (nl_session_is_default_database(&name) && !create->is_if_not_exists))
         return NL_RAISE(SCHEMA_ALREADY_EXISTS,
                         NL_P_STR("schemaName", nl_command_quoted(command, name.identifier.namespace_parts, name.identifier.namespace_count)));
     return nl_catalog_create_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, properties, count);
@@ -106,7 +106,9 @@ static nl_status drop_namespace(nl_command *command, const nl_ast_drop *drop)
     nl_session_name name;
     bool exists = false, was_dropped = false;
     NL_TRY(resolve(command, &drop->name, &name));
-    NL_TRY(nl_catalog_namespace_exists(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &exists));
+    if (nl_session_is_default_database(&name))
+        return NL_RAISE(UNSUPPORTED_FEATURE__DROP_DATABASE, NL_P("database", "`spark_catalog`.`default`"));
+    NL_TRY(nl_session_namespace_exists(&name, &exists));
     if (!exists) return drop->is_if_exists ? NULL : schema_not_found(command, &name);
     return nl_catalog_drop_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &was_dropped);
 }

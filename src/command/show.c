@@ -51,6 +51,11 @@ static nl_status show_current_namespace(nl_command *command)
     return nl_rows_add_text(rows, (const nl_str[]){nl_session_current_catalog(command->session), join_parts(command, parts, part_count)});
 }
 
+static nl_status add_namespace(const nl_ast_show *show, nl_str name, nl_rows *rows)
+{
+    return nl_command_matches(show->pattern, name) ? nl_rows_add_text(rows, &name) : NULL;
+}
+
 static nl_status show_namespaces(nl_command *command, const nl_ast_show *show)
 {
     nl_session_name scope;
@@ -60,12 +65,16 @@ static nl_status show_namespaces(nl_command *command, const nl_ast_show *show)
     if (show->name.count == 0 && !show->name.expression) scope.identifier.namespace_count = 0; /* the catalog's top level */
     NL_TRY(nl_catalog_list_namespaces(scope.catalog, scope.identifier.namespace_parts, scope.identifier.namespace_count, command->arena, &list));
     NL_TRY(text_columns(command, (const char *const[]){"namespace"}, 1, &rows));
+    /* The session catalog has its default database without any doing. */
+    nl_str initial = nl_str_is(scope.catalog_name, "spark_catalog") && scope.identifier.namespace_count == 0 ? NL_STR("default") : (nl_str){0};
     for (uint32_t i = 0; i < list.count; i++) {
         const nl_identifier *item = &list.items[i];
         const nl_str name = join_parts(command, item->namespace_parts, item->namespace_count);
+        if (initial.data && nl_str_compare(initial, name) < 0) NL_TRY(add_namespace(show, initial, rows));
+        if (initial.data && nl_str_compare(initial, name) <= 0) initial = (nl_str){0};
         if (nl_command_matches(show->pattern, item->namespace_parts[item->namespace_count - 1])) NL_TRY(nl_rows_add_text(rows, &name));
     }
-    return NULL;
+    return initial.data ? add_namespace(show, initial, rows) : NULL;
 }
 
 static nl_status name_rows(nl_command *command, const char *name_column, nl_rows **rows)
@@ -119,9 +128,8 @@ static nl_status add_plain_tables(nl_command *command, const nl_session_name *sc
 static nl_status list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list)
 {
     const nl_identifier *identifier = &scope->identifier;
-    const bool is_default = nl_str_is(scope->catalog_name, "spark_catalog") && identifier->namespace_count == 1 && nl_str_is_nocase(identifier->namespace_parts[0], "default");
     bool exists = true;
-    if (is_default) NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count, &exists));
+    if (nl_session_is_default_database(scope)) NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count, &exists));
     return exists ? nl_catalog_list_tables(scope->catalog, identifier->namespace_parts, identifier->namespace_count, command->arena, list) : NULL;
 }
 

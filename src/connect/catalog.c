@@ -209,7 +209,7 @@ static nl_status database_exists(asking *a, const char *text, bool *exists, nl_s
     uint32_t count = 0;
     NL_TRY(name_parts(a, text, &parts, &count));
     NL_TRY(nl_session_resolve_namespace(a->session, parts, count, a->arena, scope));
-    return nl_catalog_namespace_exists(scope->catalog, scope->identifier.namespace_parts, scope->identifier.namespace_count, exists);
+    return nl_session_namespace_exists(scope, exists);
 }
 
 static nl_status get_database(asking *a, const char *text)
@@ -349,23 +349,56 @@ static nl_status get_table(asking *a, nl_str name)
     return finish(a, status, made);
 }
 
+/* The word DESCRIBE TABLE uses for a partition's column: "b", "s", "bucket(4, i)"; other transforms name no column here. */
+static bool is_role_of(nl_str column, nl_str said, bool *is_bucket)
+{
+    const nl_str prefix = NL_STR("bucket("), suffix = NL_STR(")");
+    *is_bucket = nl_str_starts(said, prefix) && nl_str_ends(said, suffix);
+    if (!*is_bucket) return nl_str_equal_nocase(column, said);
+    const size_t comma = nl_str_find_char(said, ',', 0);
+    return comma != NL_NOT_FOUND && nl_str_equal_nocase(column, nl_str_trim(nl_str_slice(said, comma + 1, said.length - 1)));
+}
+
+/* Which part a column has in the table's partitioning, from the lines DESCRIBE TABLE adds behind the columns. */
+static void find_role(const answer *described, nl_str column, bool *is_partition, bool *is_bucket)
+{
+    bool is_inside = false, is_listed = false; /* "# Partitioning" says "Part 0 | s", "# Partition Information" the names themselves */
+    *is_partition = *is_bucket = false;
+    for (uint32_t i = 0; i < described->row_count; i++) {
+        const nl_str first = text_at(described, i, 0);
+        if (nl_str_starts(first, NL_STR("#"))) {
+            is_listed = nl_str_is(first, "# Partition Information") || (is_listed && nl_str_is(first, "# col_name"));
+            is_inside = is_listed || nl_str_is(first, "# Partitioning");
+            continue;
+        }
+        bool buckets = false;
+        if (first.length == 0) is_inside = is_listed = false;
+        if (!is_inside || !is_role_of(column, is_listed ? first : text_at(described, i, 1), &buckets)) continue;
+        *(buckets ? is_bucket : is_partition) = true;
+    }
+}
+
 static nl_status list_columns(asking *a, nl_str name)
 {
     static const char *const columns[] = {"name", "description", "dataType", "nullable?", "isPartition?", "isBucket?", "isCluster?"};
     nl_result *found = NULL;
     nl_rows *rows = NULL;
     nl_result *made = NULL;
+    answer described = {0};
+    NL_TRY(ask(a, nl_arena_f(a->arena, "DESCRIBE TABLE " NL_STR_FMT, NL_STR_ARG(name)), &described));
     NL_TRY(analyze_table(a, name, &found));
     const nl_type *schema = nl_result_schema(found);
     nl_status status = start_rows(a, columns, NL_COUNT(columns), &rows, &made);
     for (uint32_t i = 0; !status && i < schema->child_count; i++) {
         const nl_field *field = &schema->children[i];
+        bool is_partition = false, is_bucket = false;
+        find_role(&described, field->name, &is_partition, &is_bucket);
         const nl_value values[] = {text_value(field->name),
                                    text_value(field->comment),
                                    text_value(nl_type_name(a->arena, field->type)),
                                    nl_value_boolean(field->is_nullable),
-                                   nl_value_boolean(false),
-                                   nl_value_boolean(false),
+                                   nl_value_boolean(is_partition),
+                                   nl_value_boolean(is_bucket),
                                    nl_value_boolean(false)};
         status = nl_rows_add(rows, values);
     }

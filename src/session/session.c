@@ -387,6 +387,19 @@ nl_status nl_session_resolve_namespace(nl_session *session, const nl_str *parts,
     return NULL;
 }
 
+bool nl_session_is_default_database(const nl_session_name *name)
+{
+    return nl_str_is(name->catalog_name, SESSION_CATALOG) && name->identifier.namespace_count == 1 &&
+           nl_str_is_nocase(name->identifier.namespace_parts[0], "default");
+}
+
+nl_status nl_session_namespace_exists(const nl_session_name *name, bool *exists)
+{
+    *exists = true;
+    if (nl_session_is_default_database(name)) return NULL;
+    return nl_catalog_namespace_exists(name->catalog, name->identifier.namespace_parts, name->identifier.namespace_count, exists);
+}
+
 nl_memory *nl_session_memory(nl_session *session)
 {
     return session->memory;

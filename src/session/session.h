@@ -83,6 +83,10 @@ NL_MUST_USE nl_status nl_session_resolve(nl_session *session, const nl_str *part
 /* The same for a namespace: no parts gives the current one. */
 NL_MUST_USE nl_status nl_session_resolve_namespace(nl_session *session, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_session_name *name);
 
+/* `default` of spark_catalog is there before anything was written into it; everything else the catalog knows. */
+bool nl_session_is_default_database(const nl_session_name *name);
+NL_MUST_USE nl_status nl_session_namespace_exists(const nl_session_name *name, bool *exists);
+
 /* Temporary views. The definition is SQL text with the namespace it was made in, or an opaque handle (a relation over
  * files with options, a DataFrame plan) that `free` ends. */
 typedef struct nl_temp_view {

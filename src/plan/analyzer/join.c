@@ -124,7 +124,8 @@ static bool is_key(const key_pair *pairs, uint32_t count, nl_column_id id)
     return false;
 }
 
-/* Keys first and once, then the others; the keys of the other side stay reachable by their qualifier. */
+/* Keys first and once, then the others (of the left side alone behind a semi or anti join); the keys of the other side stay
+ * reachable by their qualifier. */
 static nl_status shape_using(joining *j, nl_scope *scope, const key_pair *pairs, uint32_t pair_count, const nl_logical *join,
                              const nl_logical **plan)
 {
@@ -177,7 +178,7 @@ static nl_status using_join(joining *j, const nl_logical **plan)
     NL_TRY(find_pairs(j, &scope, &names, pairs, &condition));
     if (j->kind == NL_JOIN_CROSS) j->kind = NL_JOIN_INNER;
     const nl_logical *join = nl_logical_join(arena, j->kind, j->left, j->right, condition);
-    if (j->kind == NL_JOIN_SEMI || j->kind == NL_JOIN_ANTI || names.count == 0) {
+    if (names.count == 0) {
         *plan = join;
         return NULL;
     }

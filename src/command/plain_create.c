@@ -236,12 +236,12 @@ static nl_status make_location(plain_creation *self, nl_str given)
     return NL_RAISE(LOCATION_ALREADY_EXISTS, NL_P_STR("identifier", nl_command_quoted_name(command, self->name)), NL_P_STR("location", nl_arena_f(command->arena, "'file:" NL_STR_FMT "'", NL_STR_ARG(self->table.location))));
 }
 
-static nl_status prepare(plain_creation *self)
+static nl_status prepare(plain_creation *self, nl_str *location)
 {
     nl_command *command = self->command;
     const nl_ast_table_clauses *clauses = &self->ast->clauses;
     const nl_str provider = lower(command, wanted_provider(command, &self->ast->provider));
-    nl_str location = clauses->location;
+    *location = clauses->location;
     if (nl_hive_is_catalog(self->name->catalog) && nl_str_is_nocase(nl_session_get(command->session, NL_STR("spark.sql.catalogImplementation")), "hive"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
                              "Tables over plain files that the Hive metastore keeps cannot be made yet. Without spark.sql.catalogImplementation=hive they live as long as the session.");
@@ -253,7 +253,7 @@ static nl_status prepare(plain_creation *self)
         NL_TRY(nl_collation_find(command->arena, clauses->collation.text, &collation));
         self->table.collation = collation.name;
     }
-    if (self->ast->is_replace) return unsupported(self, "REPLACE TABLE");
+    if (self->ast->is_replace && !self->ast->is_saved) return unsupported(self, "REPLACE TABLE");
     self->table.namespace_parts = self->name->identifier.namespace_parts;
     self->table.namespace_count = self->name->identifier.namespace_count;
     self->table.name = lower(command, self->name->identifier.name);
@@ -261,8 +261,22 @@ static nl_status prepare(plain_creation *self)
     self->table.created_micros = nl_now_micros();
     if (clauses->has_comment) self->table.comment = clauses->comment;
     nl_command_properties(command, clauses->properties, &self->table.properties, &self->table.property_count);
-    NL_TRY(make_options(self, &location));
-    return make_location(self, location);
+    return make_options(self, location);
+}
+
+/* What saveAsTable's overwrite takes the place of; the new rows are known to be right as far as analysis goes. */
+static nl_status drop_replaced(plain_creation *self)
+{
+    nl_command *command = self->command;
+    const nl_plain_table *old = NULL;
+    bool is_iceberg = false;
+    NL_TRY(nl_plain_find(command, self->name, &old));
+    if (!old) {
+        NL_TRY(nl_catalog_table_exists(self->name->catalog, &self->name->identifier, &is_iceberg));
+        return is_iceberg ? unsupported(self, "overwriting it by plain files") : NULL;
+    }
+    if (nl_plain_is_read(command, old)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, old)));
+    return nl_plain_drop(command, old);
 }
 
 /* The files that are there already say what their columns are. */
@@ -285,7 +299,7 @@ static nl_status inferred_fields(plain_creation *self, const nl_field **fields, 
     return NULL;
 }
 
-static nl_status create_from_query(plain_creation *self)
+static nl_status create_from_query(plain_creation *self, nl_str location)
 {
     nl_command *command = self->command;
     const nl_logical *query = NULL, *input = NULL;
@@ -296,6 +310,8 @@ static nl_status create_from_query(plain_creation *self)
     for (uint32_t i = 0; i < query->column_count; i++) fields[i] = (nl_field){.name = query->columns[i].name, .type = query->columns[i].type, .is_nullable = true};
     NL_TRY(arrange(self, fields, query->column_count));
     NL_TRY(take_buckets(self));
+    if (self->ast->is_replace) NL_TRY(drop_replaced(self));
+    NL_TRY(make_location(self, location));
     NL_TRY(nl_plan_store(&command->context, query, self->table.row_type, nl_command_quoted_name(command, self->name), self->table.partition_count > 0, &input));
     NL_TRY(nl_session_put_plain_table(command->session, &self->table));
     nl_status status = nl_plain_write(command, nl_session_find_plain_table(command->session, &identifier), input, false, NULL);
@@ -309,8 +325,10 @@ nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create
     const nl_field *fields = NULL;
     uint32_t count = 0;
     nl_fs *fs = NULL;
-    NL_TRY(prepare(&self));
-    if (create->query) return create_from_query(&self);
+    nl_str location;
+    NL_TRY(prepare(&self, &location));
+    if (create->query) return create_from_query(&self, location);
+    NL_TRY(make_location(&self, location));
     NL_TRY(declared_fields(&self, &fields, &count));
     if (count == 0 || create->columns.count == 0) NL_TRY(inferred_fields(&self, &fields, &count));
     NL_TRY(arrange(&self, fields, count));

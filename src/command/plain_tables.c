@@ -208,7 +208,7 @@ nl_status nl_plain_check_partition(nl_command *command, const nl_plain_table *ta
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static bool reads_table(const nl_command *command, const nl_plain_table *table)
+bool nl_plain_is_read(const nl_command *command, const nl_plain_table *table)
 {
     for (uint32_t i = 0; i < command->plain_read.count; i++)
         if (nl_str_equal(*(const nl_str *)command->plain_read.items[i], table->location)) return true;
@@ -258,7 +258,7 @@ nl_status nl_plain_write(nl_command *command, const nl_plain_table *table, const
     const nl_str *written;
     uint32_t written_count;
     NL_TRY(nl_plain_check_own(command, table));
-    if (is_overwrite && reads_table(command, table)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, table)));
+    if (is_overwrite && nl_plain_is_read(command, table)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, table)));
     NL_TRY(choose_layout(command, table, is_overwrite, partition, &layout));
     NL_TRY(nl_command_optimize(command, input, &optimized));
     NL_TRY(nl_session_files(command->session, &command->query.files));

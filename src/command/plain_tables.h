@@ -20,6 +20,7 @@ nl_str nl_plain_quoted(nl_command *command, const nl_plain_table *table); /* "`s
 NL_MUST_USE nl_status nl_plain_source(nl_command *command, const nl_plain_table *table, const nl_table **source); /* *source counted */
 NL_MUST_USE nl_status nl_plain_create_like(nl_command *command, const nl_ast_statement *statement); /* CREATE TABLE … LIKE */
 NL_MUST_USE nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create, const nl_session_name *name);
+bool nl_plain_is_read(const nl_command *command, const nl_plain_table *table); /* by the statement, as far as it was analyzed */
 NL_MUST_USE nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table);
 NL_MUST_USE nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition);
 /* input: rows of the table's row type. */

@@ -119,12 +119,22 @@ static nl_status answer_files(nl_request *request, const Spark__Connect__Plan *p
 
 /* ---- facts of the plan's form ------------------------------------------------------------------------------------- */
 
+/* A plan that cannot be analyzed has no form: clients ask for one to check the names of columns. */
+static nl_status check_plan(nl_request *request, const Spark__Connect__Relation *relation)
+{
+    nl_result *result = NULL;
+    NL_TRY(nl_connect_analyze(&request->client->host, relation, &result));
+    nl_result_close(result);
+    return NULL;
+}
+
 static nl_status answer_local(nl_request *request, const Spark__Connect__Plan *plan, analyze_response *answer)
 {
     const Spark__Connect__Relation *relation = NULL;
     ANSWER(request, made, IsLocal);
     spark__connect__analyze_plan_response__is_local__init(made);
     NL_TRY(relation_of(plan, &relation));
+    NL_TRY(check_plan(request, relation));
     made->has_is_local = true;
     made->is_local = relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_LOCAL_RELATION || relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_CACHED_LOCAL_RELATION;
     answer->is_local = made;

@@ -1,5 +1,6 @@
 /* connect/write.c - writes of DataFrames, as the statements that they are: INSERT, CREATE and REPLACE TABLE AS, MERGE. */
 #include "connect/write.h"
+#include "session/plain_tables.h"
 
 typedef nl_status (*fill_fn)(nl_translator *t, const void *message, nl_ast_statement *statement);
 
@@ -86,6 +87,8 @@ static nl_status table_exists(nl_connect_host *host, const nl_ast_name *name, nl
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, name->count + 1);
     for (uint32_t i = 0; i < name->count; i++) parts[i] = name->parts[i].text;
     NL_TRY(nl_session_resolve(host->session, parts, name->count, arena, &resolved));
+    *exists = nl_str_is(resolved.catalog_name, "spark_catalog") && nl_session_find_plain_table(host->session, &resolved.identifier);
+    if (*exists) return NULL;
     return nl_catalog_table_exists(resolved.catalog, &resolved.identifier, exists);
 }
 
@@ -147,6 +150,7 @@ static nl_status fill_table(nl_translator *t, const Spark__Connect__WriteOperati
     }
     nl_ast_create_table *create = create_as(t, statement, table, query);
     create->is_replace = is_overwrite;
+    create->is_saved = true;
     create->is_if_not_exists = message->mode == SPARK__CONNECT__WRITE_OPERATION__SAVE_MODE__SAVE_MODE_IGNORE;
     create->provider = provider_of(t->arena, message->source);
     identity_partitions(t->arena, message->partitioning_columns, message->n_partitioning_columns, &create->clauses.partitioned_by);

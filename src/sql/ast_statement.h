@@ -209,6 +209,7 @@ typedef struct nl_ast_merge {
 typedef struct nl_ast_create_table {
     bool is_create;  /* CREATE was written  */
     bool is_replace; /* REPLACE was written */
+    bool is_saved;   /* by DataFrameWriter.saveAsTable: its overwrite drops a table of plain files, which REPLACE does not */
     bool is_temporary;
     bool is_external;
     bool is_if_not_exists;

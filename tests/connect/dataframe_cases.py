@@ -223,6 +223,16 @@ people.createTempView("people")
 [people.createOrReplaceGlobalTempView("gp"), spark.table("global_temp.gp").count(), spark.catalog.dropGlobalTempView("gp")][1:]
 [spark.catalog.tableExists("people"), spark.catalog.dropTempView("people"), spark.catalog.tableExists("people"), spark.catalog.dropTempView("people")]
 [spark.catalog.databaseExists("lake.dfcases"), spark.catalog.databaseExists("lake.nosuch"), spark.catalog.functionExists("upper"), spark.catalog.functionExists("nosuch")]
+[spark.catalog.databaseExists("default"), spark.catalog.databaseExists("spark_catalog.default")]
+spark.catalog.setCurrentCatalog("nosuch")
+people["nosuch"]
+people.join(people.select("id", F.lit(1).alias("x")), "id", "left_semi").columns
+people.join(people.select("name", "id"), ["name", "id"], "left_anti").columns
+people.select(F.col("id").cast("int") * 2147483647)
+[people.write.format("parquet").mode("overwrite").saveAsTable("dfplain"), people.write.mode("append").saveAsTable("dfplain"), spark.table("dfplain").count()][2:]
+spark.table("dfplain").write.format("parquet").mode("overwrite").saveAsTable("dfplain")
+[people.select("id").write.format("json").mode("overwrite").saveAsTable("dfplain"), spark.table("dfplain").orderBy("id").collect(), spark.sql("DROP TABLE dfplain").collect()][1:2]
+[spark.sql("CREATE TABLE lake.dfcases.parts(s string, i int, j int) USING iceberg PARTITIONED BY (s, bucket(4, i))").collect(), [(c.name, c.isPartition, c.isBucket) for c in spark.catalog.listColumns("lake.dfcases.parts")], spark.sql("DROP TABLE lake.dfcases.parts").collect()][1:2]
 spark.catalog.getTable("nosuch")
 [people.writeTo("lake.dfcases.t").using("iceberg").tableProperty("k", "v").partitionedBy("name").create(), spark.table("lake.dfcases.t").count()][1:]
 people.writeTo("lake.dfcases.t").create()

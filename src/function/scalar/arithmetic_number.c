@@ -59,7 +59,7 @@ nl_status nl_arith_overflow(const nl_arith *arith, nl_int128 a, nl_int128 b)
 {
     static const char *const symbols[] = {"+", "-", "*"};
     static const char *const names[] = {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "try_mod", "try_divide"};
-    char text[3][64];
+    char text[3][96];
     if (!nl_type_is_integral(arith->a)) {
         (void)snprintf(text[0], sizeof text[0], "`%s`", names[arith->op]);
         return NL_RAISE(INTERVAL_ARITHMETIC_OVERFLOW__WITH_SUGGESTION, NL_P("functionName", text[0]));

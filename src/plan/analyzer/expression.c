@@ -743,7 +743,7 @@ nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_v
 {
     const nl_plan_context *context = scope->env->context;
     const nl_ast_ident *name = &ast->parameter.name;
-    if (!name->text.data && !context->parameter_names && ast->parameter.index < context->parameter_count) {
+    if (!name->text.data && ast->parameter.index < context->parameter_count) {
         *value = &context->parameters[ast->parameter.index];
         return NULL;
     }

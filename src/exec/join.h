@@ -36,6 +36,12 @@ typedef struct nl_join_table {
     nl_heap *heap;        /* of all rows */
     nl_buffer *row_list;  /* of all_rows */
     uint8_t **all_rows;   /* nested loop, unmatched rows: every row */
+    /* One dense integer key (join_direct.c); direct is NULL otherwise: */
+    const nl_key_bitmap *direct; /* borrowed of the join */
+    nl_buffer *rank_buffer;
+    uint32_t *ranks;      /* per word of the bitmap: bits before it */
+    uint8_t **heads;      /* in the directory: chain per key, by rank */
+    bool is_unique;       /* no chain has a second row */
 } nl_join_table;
 
 typedef struct nl_join_worker {
@@ -108,8 +114,8 @@ static inline bool nl_join_gives_pairs(const nl_join *join) /* pairs of rows are
 
 /* join_build.c */
 nl_operator *nl_join_build_operator(nl_join *join);
-/* Chains `count` stores' rows (all of one table) in parallel; takes nothing. */
-NL_MUST_USE nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool in_parallel, nl_join_table *table);
+/* Chains `count` stores' rows (all of one table); takes nothing. is_whole: they are all that the workers hold, and chained in parallel. */
+NL_MUST_USE nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool is_whole, nl_join_table *table);
 void nl_join_table_fini(nl_join_table *table);
 /* All rows have been probed and output: the memory is for partitions on disk. */
 void nl_join_release_built(nl_join *join);
@@ -126,8 +132,18 @@ typedef struct nl_join_pass {
 NL_MUST_USE nl_status nl_join_probe_batch(nl_join *join, nl_worker *worker, const nl_join_table *table, nl_batch *batch, const nl_join_pass *pass);
 NL_MUST_USE nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t count, const nl_join_table *table, nl_batch *out);
 NL_MUST_USE nl_status nl_join_scratch(nl_join_worker *own, nl_memory *memory, uint32_t rows, uint32_t pair_rows);
+/* join_direct.c: *is_made false where the keys are no dense integers. */
+NL_MUST_USE nl_status nl_join_direct_make(nl_join *join, nl_join_table *table, bool *is_made);
+/* Chains a block's rows, the last first. Blocks without common keys can be chained side by side. */
+void nl_join_direct_chain(const nl_join *join, nl_join_table *table, const nl_row_block *block, uint32_t row_bytes);
+/* The selected rows whose key exists, and where its chain is among the heads. rows, ranks: room for one more than are selected. */
+uint32_t nl_join_direct_find(const nl_join *join, const nl_join_table *table, const nl_vector *key, nl_selection selection, uint32_t *rows, uint32_t *ranks);
 /* join_late.c */
 nl_source *nl_join_spilled_source(nl_join *join);
 nl_source *nl_join_unmatched_source(nl_join *join);
 /* join_filter.c: min, max and Bloom filter of the build keys for the scans that feed the probe. */
 NL_MUST_USE nl_status nl_join_note_filters(nl_join *join);
+/* Least and greatest of an integer key's build values; false: there are none. */
+bool nl_join_key_range(const nl_join *join, uint32_t key, int64_t *lower, int64_t *upper);
+/* Fills join->bitmaps[key] where the keys are dense and memory allows it; keeps what is there. */
+NL_MUST_USE nl_status nl_join_make_bitmap(nl_join *join, uint32_t key, int64_t lower, int64_t upper);

@@ -256,6 +256,10 @@ static nl_status chain_store(const chain_run *run, const nl_row_store *store)
     while (n > 0) {
         const nl_row_block *block = blocks[--n];
         if (nl_cancel_is_set(run->join->exec->query->cancel)) break;
+        if (run->table->direct) {
+            nl_join_direct_chain(run->join, run->table, block, store->row_bytes);
+            continue;
+        }
         for (uint32_t i = block->row_count; i > 0; i--) {
             uint8_t *row = block->data + (size_t)(i - 1) * store->row_bytes;
             if (i > PREFETCH_ROWS) __builtin_prefetch(&directory[nl_join_header_of(row - PREFETCH_ROWS * store->row_bytes)->hash >> run->table->shift], 1);
@@ -293,7 +297,7 @@ static nl_status list_rows(nl_join *join, nl_row_store *const *stores, uint32_t 
     return NULL;
 }
 
-nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool in_parallel, nl_join_table *table)
+nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_t store_count, bool is_whole, nl_join_table *table)
 {
     nl_memory *memory = join->exec->query->memory;
     NL_TRY(nl_heap_new(memory, &table->heap));
@@ -302,14 +306,16 @@ nl_status nl_join_table_make(nl_join *join, nl_row_store *const *stores, uint32_
         if (stores[i]->heap) NL_TRY(nl_heap_keep(table->heap, stores[i]->heap));
     }
     if (join->key_count == 0 || nl_join_keeps_right(join)) NL_TRY(list_rows(join, stores, store_count, table));
+    bool is_direct = false;
+    if (is_whole) NL_TRY(nl_join_direct_make(join, table, &is_direct));
     uint32_t bits = 8;
     while (join->key_count && (1ull << bits) < table->row_count + table->row_count / 2)
         bits++;
     table->shift = 64 - bits;
-    NL_TRY(nl_buffer_new(memory, sizeof(uint64_t) << bits, true, &table->directory));
+    if (!is_direct) NL_TRY(nl_buffer_new(memory, sizeof(uint64_t) << bits, true, &table->directory));
     if (join->key_count == 0) return NULL;
     chain_run run = {.join = join, .table = table, .stores = stores, .store_count = store_count};
-    if (in_parallel && join->exec->query->pool && table->row_count > 65536)
+    if (is_whole && join->exec->query->pool && table->row_count > 65536)
         return nl_pool_for(join->exec->query->pool, NL_JOIN_PARTS, chain_part, &run);
     for (uint32_t i = store_count; i > 0; i--)
         NL_TRY(chain_store(&run, stores[i - 1]));
@@ -321,6 +327,7 @@ void nl_join_table_fini(nl_join_table *table)
     nl_buffer_release(table->directory);
     nl_heap_release(table->heap);
     nl_buffer_release(table->row_list);
+    nl_buffer_release(table->rank_buffer);
     *table = (nl_join_table){0};
 }
 

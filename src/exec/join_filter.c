@@ -131,11 +131,11 @@ static nl_status add_part_bits(void *argument, uint64_t part)
 }
 
 /* Bits instead of a Bloom filter where the keys are dense. */
-static nl_status make_bitmap(nl_join *join, uint32_t key, int64_t lower, int64_t upper)
+nl_status nl_join_make_bitmap(nl_join *join, uint32_t key, int64_t lower, int64_t upper)
 {
     nl_key_bitmap *bitmap = &join->bitmaps[key];
     const uint64_t distance = (uint64_t)upper - (uint64_t)lower;
-    if (atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) return NULL;
+    if (bitmap->words || atomic_load_explicit(&join->any_spilled, memory_order_relaxed)) return NULL;
     if (distance >= BITMAP_VALUES_MAX || distance / 64 > NL_MAX(join->build_rows, (uint64_t)BITMAP_WORDS_MIN)) return NULL;
     const uint64_t words = distance / 64 + 1;
     if (!nl_exec_may_grow(join->exec, words * sizeof(uint64_t))) return NULL;
@@ -151,6 +151,19 @@ static nl_status make_bitmap(nl_join *join, uint32_t key, int64_t lower, int64_t
     return NULL;
 }
 
+bool nl_join_key_range(const nl_join *join, uint32_t key, int64_t *lower, int64_t *upper)
+{
+    bool has_range = false;
+    for (uint32_t w = 0; w < join->exec->worker_count; w++) {
+        const nl_join_worker *own = &join->workers[w];
+        if (!own->has_range[key]) continue;
+        *lower = has_range ? NL_MIN(*lower, own->lower[key]) : own->lower[key];
+        *upper = has_range ? NL_MAX(*upper, own->upper[key]) : own->upper[key];
+        has_range = true;
+    }
+    return has_range;
+}
+
 static nl_filter_note *new_note(nl_join *join, const traced *found, uint32_t key)
 {
     nl_filter_note *note = NL_NEW(join->exec->arena, nl_filter_note);
@@ -158,13 +171,7 @@ static nl_filter_note *new_note(nl_join *join, const traced *found, uint32_t key
     nl_runtime_filter *filter = &note->filter;
     int64_t lower = 0, upper = 0;
     *note = (nl_filter_note){.scan = found->scan, .filter = {.column = found->column}};
-    for (uint32_t w = 0; w < join->exec->worker_count; w++) {
-        const nl_join_worker *own = &join->workers[w];
-        if (!own->has_range[key]) continue;
-        lower = filter->has_range ? NL_MIN(lower, own->lower[key]) : own->lower[key];
-        upper = filter->has_range ? NL_MAX(upper, own->upper[key]) : own->upper[key];
-        filter->has_range = true;
-    }
+    filter->has_range = nl_join_key_range(join, key, &lower, &upper);
     filter->lower = nl_value_int(type, lower);
     filter->upper = nl_value_int(type, upper);
     if (type->id == NL_TYPE_DECIMAL) {
@@ -189,7 +196,7 @@ nl_status nl_join_note_filters(nl_join *join)
         const nl_expr *left = join->left_keys[k];
         if (join->is_null_safe[k] || left->kind != NL_EXPR_COLUMN || !trace(join->probe_plan, left->column, &found)) continue;
         nl_filter_note *note = new_note(join, &found, k);
-        if (note->filter.has_range) NL_TRY(make_bitmap(join, k, bound_of(&note->filter.lower), bound_of(&note->filter.upper)));
+        if (note->filter.has_range) NL_TRY(nl_join_make_bitmap(join, k, bound_of(&note->filter.lower), bound_of(&note->filter.upper)));
         if (join->bitmaps[k].words) {
             note->filter.bitmap = &join->bitmaps[k];
         } else {

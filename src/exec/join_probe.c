@@ -176,7 +176,8 @@ static nl_status flush_pairs(probe_run *run, bool is_last)
     nl_join_worker *own = run->own;
     NL_TRY(nl_cancel_check(join->exec->query->cancel)); /* one batch may have very many pairs */
     if (join->has_residual && own->pair_count) NL_TRY(check_residual(run));
-    for (uint32_t i = 0; i < own->pair_count; i++) {
+    const bool asks_matched = join->node->join.is_single || (join->kind != NL_JOIN_INNER && join->kind != NL_JOIN_RIGHT && join->kind != NL_JOIN_CROSS);
+    for (uint32_t i = 0; asks_matched && i < own->pair_count; i++) {
         if (join->node->join.is_single && own->matched[own->pair_rows[i]]) return NL_RAISE(SCALAR_SUBQUERY_TOO_MANY_ROWS);
         own->matched[own->pair_rows[i]] = 1;
     }
@@ -323,6 +324,36 @@ static nl_status probe_chains(probe_run *run)
     return flush_pairs(run, true);
 }
 
+/* Chains that hold just the key's rows: pairs come in the probe rows' order. */
+static nl_status probe_direct(probe_run *run)
+{
+    const nl_join *join = run->join;
+    nl_join_worker *own = run->own;
+    uint32_t *ranks = own->failed;
+    const uint32_t count = nl_join_direct_find(join, run->table, &run->keys[0], run->selection, own->batch_rows, ranks);
+    if (!nl_join_gives_right(join) && !join->has_residual) {
+        for (uint32_t k = 0; k < count; k++)
+            own->matched[own->batch_rows[k]] = 1;
+        return flush_pairs(run, true);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        __builtin_prefetch(&run->table->heads[ranks[k]]);
+    for (uint32_t k = 0; k < count; k++) {
+        own->pointers[k] = run->table->heads[ranks[k]];
+        __builtin_prefetch(own->pointers[k]);
+    }
+    if (run->table->is_unique && !join->builds_left) { /* fewer than there is room for: a batch's rows */
+        memcpy(own->pair_rows, own->batch_rows, sizeof(uint32_t) * count);
+        memcpy(own->pair_pointers, own->pointers, sizeof(uint8_t *) * count);
+        own->pair_count = count;
+        return flush_pairs(run, true);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        for (uint8_t *row = own->pointers[k]; row; row = nl_join_header_of(row)->next)
+            if (!join->builds_left || !__atomic_load_n(&nl_join_header_of(row)->matched, __ATOMIC_RELAXED)) NL_TRY(add_pair(run, own->batch_rows[k], row));
+    return flush_pairs(run, true);
+}
+
 /* Without keys: everything with everything. */
 static nl_status probe_all(probe_run *run)
 {
@@ -420,7 +451,7 @@ static nl_status probe_rows(probe_run *run)
         memset(run->own->matched, 0, run->batch->row_count);
     run->own->pair_count = 0;
     run->is_ordered = true;
-    NL_TRY(join->key_count ? probe_chains(run) : probe_all(run));
+    NL_TRY(run->table->direct ? probe_direct(run) : join->key_count ? probe_chains(run) : probe_all(run));
     if (kept) memcpy(kept, run->own->matched, run->batch->row_count);
     if (run->pass && !run->pass->is_last) return NULL;
     switch (join->kind) {
@@ -480,7 +511,7 @@ static nl_status run_batch(probe_run *run, nl_vector *keys)
     nl_status status = NULL;
     NL_GO(nl_join_scratch(run->own, memory, batch->row_count, NL_MAX(2 * batch->row_count, PAIRS_MIN)));
     for (uint32_t k = 0; k < join->key_count; k++) {
-        NL_GO(nl_vector_hash(&keys[k], batch->row_count, k > 0, run->own->hashes));
+        if (!run->table->direct) NL_GO(nl_vector_hash(&keys[k], batch->row_count, k > 0, run->own->hashes));
         if (!nl_type_is_encoded(keys[k].type)) continue;
         nl_vector encoded = {0};
         NL_GO(nl_nested_encode(&keys[k], run->selection, true, memory, &encoded));

@@ -65,6 +65,7 @@ struct nl_connect_captured {
     size_t size;
     struct captured_view *captured;
     uint32_t captured_count;
+    nl_translated_streams streams; /* that it reads */
 };
 
 typedef struct captured_view {
@@ -84,6 +85,8 @@ static void release_view(void *handle)
         free(plan->captured[i].name);
         free(plan->captured[i].sql);
     }
+    for (uint32_t i = 0; i < plan->streams.count; i++) nl_table_release(plan->streams.items[i]);
+    free(plan->streams.items);
     free(plan->captured);
     free(plan->bytes);
     free(plan);
@@ -181,12 +184,13 @@ static nl_status captured_query(const view_plan *plan, const captured_view *capt
 
 static nl_status make_view_query(void *handle, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text)
 {
-    const view_plan *plan = handle;
+    view_plan *plan = handle;
     (void)session;
     Spark__Connect__Relation *relation = spark__connect__relation__unpack(NULL, plan->size, plan->bytes);
     if (!relation) return nl_connect_invalid("a view's plan is damaged");
-    nl_translator t = {.host = plan->host, .arena = arena};
+    nl_translator t = {.host = plan->host, .arena = arena, .streams = &plan->streams};
     nl_ast_query *made = NULL;
+    plan->streams.next = 0;
     nl_status status = nl_translate_query(&t, relation, &made);
     spark__connect__relation__free_unpacked(relation, NULL);
     NL_TRY(status);

@@ -12,6 +12,12 @@
 #define NL_CONNECT_DEPTH_MAX 1000u /* relations beside relations, expressions in expressions */
 #define NL_CONNECT_CHAIN_MAX 2000u /* steps of one DataFrame                                 */
 
+/* The streams of a relation that is translated again and again: they stay what the first translation has made of them. */
+typedef struct nl_translated_streams {
+    const struct nl_table **items; /* of malloc; counted; in the order of the translation */
+    uint32_t count, next;
+} nl_translated_streams;
+
 typedef struct nl_translator {
     nl_connect_host *host;
     nl_arena *arena;
@@ -22,6 +28,7 @@ typedef struct nl_translator {
     nl_builder origins;   /* where the client's program made expressions: see nl_translate_text; empty: not asked for */
     nl_list placed;       /* nl_ast_expr *: those whose ranges are in origins */
     bool has_origins;
+    nl_translated_streams *streams; /* borrowed; NULL: streams are made anew */
 } nl_translator;
 
 typedef struct nl_references {

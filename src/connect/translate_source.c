@@ -244,8 +244,20 @@ static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataS
 
 static nl_status stream_term(nl_translator *t, const nl_stream_definition *definition, nl_ast_term **term)
 {
+    nl_translated_streams *kept = t->streams;
     const nl_table *table = NULL;
+    if (kept && kept->next < kept->count) {
+        *term = nl_translate_table(t, nl_table_retain(kept->items[kept->next++]));
+        return NULL;
+    }
+    const nl_table **grown = kept ? realloc(kept->items, (kept->count + 1) * sizeof *grown) : NULL;
+    if (grown) kept->items = grown;
+    if (kept && !grown) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P("requestedBytes", "a stream"), NL_P("receivedBytes", "0"));
     NL_TRY(nl_stream_table_new(t->host->session, definition, &table));
+    if (kept) {
+        kept->items[kept->count++] = nl_table_retain(table);
+        kept->next = kept->count;
+    }
     *term = nl_translate_table(t, table);
     return NULL;
 }

@@ -11,6 +11,7 @@ struct nl_stream_chain {
     nl_table base;
     nl_arena *arena; /* owned */
     nl_list tables;  /* const nl_table *, counted */
+    nl_list places;  /* const uint32_t *: where each column of the chain is in the table; NULL: at the same place */
 };
 
 typedef struct chain_scan {
@@ -86,12 +87,25 @@ static void free_scan(nl_scan *base)
 
 static const nl_scan_ops scan_ops = {.new_reader = new_reader, .next = chain_next, .free_reader = free_reader, .append_metrics = append_metrics, .free = free_scan};
 
+/* Hidden columns lie behind the visible ones. */
+static const uint32_t *moved_columns(const nl_stream_chain *chain, const nl_logical *node, const uint32_t *places, const nl_table *table, nl_arena *arena)
+{
+    uint32_t *moved = NL_NEW_ARRAY(arena, uint32_t, node->column_count + 1);
+    const uint32_t own = chain->base.row_type->child_count;
+    for (uint32_t i = 0; i < node->column_count; i++) {
+        const uint32_t at = node->scan.table_columns[i];
+        moved[i] = at < own ? places[at] : at - own + table->row_type->child_count;
+    }
+    return moved;
+}
+
 static nl_status open_all(const nl_stream_chain *chain, nl_query *query, const nl_logical *node, chain_scan *scan)
 {
     for (uint32_t i = 0; i < chain->tables.count; i++) {
         const nl_table *table = chain->tables.items[i];
         nl_logical *inner = nl_logical_copy(query->arena, node);
         inner->scan.table = table;
+        if (chain->places.items[i]) inner->scan.table_columns = moved_columns(chain, node, chain->places.items[i], table, query->arena);
         NL_TRY(table->ops->open_scan(table, query, inner, &scan->scans[i]));
         scan->count++;
     }
@@ -166,10 +180,31 @@ nl_arena *nl_stream_chain_arena(nl_stream_chain *chain)
     return chain->arena;
 }
 
+/* *places: NULL when the table's columns are the chain's. */
+static nl_status find_places(nl_stream_chain *chain, const nl_table *table, uint32_t **places)
+{
+    const nl_type *own = chain->base.row_type, *other = table->row_type;
+    if (nl_type_equal(own, other)) return NULL;
+    *places = NL_NEW_ARRAY(chain->arena, uint32_t, own->child_count + 1);
+    for (uint32_t i = 0; i < own->child_count; i++) {
+        const nl_field *field = &own->children[i];
+        uint32_t at = 0;
+        while (at < other->child_count && (!field->field_id || other->children[at].field_id != field->field_id)) at++;
+        if (at == other->child_count || !nl_type_equal(other->children[at].type, field->type))
+            return NL_RAISE_TEXT(NILAS_STREAM_STATE, "The column " NL_STR_FMT " of a stream's table has gone or has another type since the query began: stop the query and start it again.",
+                                 NL_STR_ARG(field->name));
+        (*places)[i] = at;
+    }
+    return NULL;
+}
+
 nl_status nl_stream_chain_add(nl_stream_chain *chain, const nl_table *table)
 {
+    uint32_t *places = NULL;
     nl_list_add(chain->arena, &chain->tables, NL_UNCONST(table));
-    return nl_arena_check(chain->arena);
+    nl_status status = find_places(chain, table, &places);
+    nl_list_add(chain->arena, &chain->places, places);
+    return status ? status : nl_arena_check(chain->arena);
 }
 
 const nl_table *nl_stream_chain_table(nl_stream_chain *chain)

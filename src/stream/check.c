@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "stream/state_plan.h"
 #include "stream/watermark.h"
 
 typedef struct check {
@@ -57,18 +58,19 @@ static bool has_event_time(const nl_logical *plan)
     return nl_event_time_of(plan).column != 0;
 }
 
-static bool has_equation(const nl_logical *join)
+/* Rows without a partner come out when the watermark says that none can come: of the sides that keep them, of a full join one. */
+static bool may_be_outer(const nl_logical *join)
 {
     nl_arena *scratch = nl_arena_new(NULL);
-    nl_list conjuncts = {0};
-    bool found = false;
-    if (join->join.condition) nl_expr_conjuncts(scratch, join->join.condition, &conjuncts);
-    for (uint32_t i = 0; i < conjuncts.count; i++) {
-        const nl_expr *keys[2];
-        found = found || nl_state_join_key(conjuncts.items[i], join->children[0], join->children[1], keys);
-    }
+    const bool left = nl_state_join_forgets(scratch, join, 0), right = nl_state_join_forgets(scratch, join, 1);
     nl_arena_free(scratch);
-    return found;
+    switch ((int)join->join.kind) {
+    case NL_JOIN_LEFT:
+    case NL_JOIN_SEMI: return left;
+    case NL_JOIN_RIGHT: return right;
+    case NL_JOIN_FULL: return left || right;
+    default: return true;
+    }
 }
 
 static nl_status check_join(const check *self, const nl_logical *join)
@@ -80,13 +82,12 @@ static nl_status check_join(const check *self, const nl_logical *join)
         if (self->mode == NL_OUTPUT_UPDATE && kind != NL_JOIN_INNER) return REFUSE(join, "%s join between two streaming DataFrames/Datasets is not supported in Update output mode, only in Append output mode", name);
         if (self->mode != NL_OUTPUT_APPEND)
             return REFUSE(join, "Join between two streaming DataFrames/Datasets is not supported in %s output mode, only in Append output mode", self->mode == NL_OUTPUT_UPDATE ? "Update" : "Complete");
-        if (kind == NL_JOIN_ANTI || kind == NL_JOIN_NULL_AWARE_ANTI || kind == NL_JOIN_MARK) return REFUSE(join, "LeftAnti join with a streaming DataFrame/Dataset on the right is not supported");
-        if (kind != NL_JOIN_INNER && kind != NL_JOIN_CROSS && !has_event_time(join->children[0]) && !has_event_time(join->children[1]))
+        if (kind == NL_JOIN_ANTI || kind == NL_JOIN_NULL_AWARE_ANTI || kind == NL_JOIN_MARK) return REFUSE(join, "LeftAnti joins with a streaming DataFrame/Dataset on the right are not supported");
+        if (!may_be_outer(join))
             return REFUSE(join,
                           "Stream-stream %s join between two streaming DataFrame/Datasets is not supported without a watermark in the join keys, or a watermark on the nullable "
                           "side and an appropriate range condition",
                           name);
-        if (!has_equation(join)) return NL_RAISE(_LEGACY_ERROR_TEMP_1181);
         return NULL;
     }
     const bool keeps_left = kind == NL_JOIN_LEFT || kind == NL_JOIN_FULL || kind == NL_JOIN_SEMI || kind == NL_JOIN_ANTI || kind == NL_JOIN_NULL_AWARE_ANTI;
@@ -114,6 +115,8 @@ static nl_status check_aggregate(check *self, const nl_logical *aggregate)
         if (aggregate->aggregate.aggregates[i]->is_distinct)
             return REFUSE(aggregate, "Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider using approx_count_distinct() instead.");
     if (aggregate->aggregate.grouping_sets) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run cube, rollup and grouping sets over streams.");
+    nl_state_session session;
+    if (self->mode == NL_OUTPUT_UPDATE && nl_state_session_of(aggregate, &session)) return refuse_mode(self->mode, "session window streaming aggregations");
     if (self->mode == NL_OUTPUT_APPEND && !groups_by_event_time(aggregate)) return refuse_mode(self->mode, "streaming aggregations without watermark");
     return NULL;
 }
@@ -140,19 +143,11 @@ static nl_status check_correctness(const check *self, const nl_logical *plan)
                         "by setting the config `spark.sql.streaming.statefulOperator.checkCorrectness.enabled` to false.");
 }
 
-static bool is_session(const nl_logical *plan)
-{
-    for (uint32_t i = 0; i < plan->column_count; i++)
-        if (nl_str_is(plan->columns[i].name, "_starts")) return true;
-    return false;
-}
-
 static nl_status check_window(const nl_logical *plan)
 {
     const nl_expr *first = plan->window.exprs[0];
     nl_builder name;
-    if (is_session(plan) || is_session(plan->children[0]) || nl_str_is(plan->children[0]->columns[plan->children[0]->column_count - 1].name, "_end"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run session_window over streams yet.");
+    if (nl_state_is_session_step(plan)) return NULL;
     nl_builder_init(&name, 1 << 16);
     nl_append_f(&name, "%s()", first->call->row->name);
     for (size_t i = 0; i < name.length; i++)
@@ -187,10 +182,8 @@ static nl_status check_sort(const check *self, const nl_logical *plan)
 
 static nl_status check_limit(const check *self, const nl_logical *plan)
 {
-    if (plan->limit.offset > 0 && !(self->mode == NL_OUTPUT_COMPLETE && self->aggregate_count > 0)) return REFUSE(plan, "Offset is not supported on streaming DataFrames/Datasets");
-    if (self->mode == NL_OUTPUT_UPDATE) return REFUSE(plan, "Limits are not supported on streaming DataFrames/Datasets in Update output mode");
-    if (self->mode == NL_OUTPUT_COMPLETE) return NULL;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run limit over streams in append mode.");
+    if (plan->limit.offset > 0) return REFUSE(plan, "Offset is not supported on streaming DataFrames/Datasets");
+    return self->mode == NL_OUTPUT_UPDATE ? REFUSE(plan, "Limits are not supported on streaming DataFrames/Datasets in Update output mode") : NULL;
 }
 
 static nl_status check_node(check *self, const nl_logical *plan)

@@ -114,6 +114,14 @@ static void append_file(nl_builder *out, const nl_file_info *file)
     nl_json_end(&writer, '}');
 }
 
+nl_status nl_stream_sink_log_open(nl_fs *fs, nl_str folder)
+{
+    nl_arena *scratch = nl_arena_new(NULL);
+    nl_status status = nl_fs_make_directory(fs, nl_path_join(scratch, folder, NL_STR(FOLDER)));
+    nl_arena_free(scratch);
+    return status;
+}
+
 nl_status nl_stream_sink_log_add(nl_fs *fs, nl_str folder, int64_t batch, const nl_file_info *files, uint32_t file_count)
 {
     nl_arena *scratch = nl_arena_new(NULL);

@@ -14,4 +14,6 @@ NL_MUST_USE nl_status nl_stream_sink_log_files(nl_fs *fs, nl_str folder, nl_aren
 /* Is the batch in the log? */
 NL_MUST_USE nl_status nl_stream_sink_log_has(nl_fs *fs, nl_str folder, int64_t batch, bool *is_there);
 /* The batch's files count from now on. Fails: NILAS_ALREADY_EXISTS. */
+/* Makes the log's folder, so that readers know from the beginning whose folder this is. */
+NL_MUST_USE nl_status nl_stream_sink_log_open(nl_fs *fs, nl_str folder);
 NL_MUST_USE nl_status nl_stream_sink_log_add(nl_fs *fs, nl_str folder, int64_t batch, const nl_file_info *files, uint32_t file_count);

@@ -40,6 +40,8 @@ static nl_status insert_statement(nl_stream_query *query, nl_arena *arena, nl_as
         *insert->target.provider.parts = (nl_ast_ident){.text = options->format, .is_quoted = true};
         insert->target.provider.count = 1;
         insert->target.directory_options = properties;
+        insert->target.folder_columns = options->partition_columns;
+        insert->target.folder_column_count = options->partition_count;
         return NULL;
     }
     insert->target.is_by_name = true;
@@ -189,11 +191,16 @@ static bool is_of_stream(const batch_rewrite *rewrite, const nl_logical *plan)
 static nl_status run_operator(batch_rewrite *rewrite, const nl_logical *node, const nl_logical **result)
 {
     nl_status (*run)(nl_state_batch *batch, const nl_logical *node, const nl_logical **result) = NULL;
-    bool evicts = rewrite->query->options.mode != NL_OUTPUT_COMPLETE;
-    if (node->kind == NL_PLAN_AGGREGATE && !node->aggregate.is_deduplication)
+    bool evicts = true;
+    if (node->kind == NL_PLAN_AGGREGATE && !node->aggregate.is_deduplication) {
         run = nl_state_aggregate;
-    else if (node->kind == NL_PLAN_JOIN)
+        evicts = rewrite->query->options.mode != NL_OUTPUT_COMPLETE;
+    } else if (node->kind == NL_PLAN_JOIN)
         run = nl_state_join;
+    else if (node->kind == NL_PLAN_LIMIT) {
+        run = nl_state_limit;
+        evicts = false;
+    }
     else
         run = nl_state_deduplicate;
     *result = node;
@@ -220,6 +227,7 @@ static nl_status visit(void *context, nl_arena *arena, const nl_logical *node, c
     }
     case NL_PLAN_AGGREGATE:
     case NL_PLAN_DISTINCT: return is_of_stream(rewrite, node->children[0]) ? run_operator(rewrite, node, result) : NULL;
+    case NL_PLAN_LIMIT: return rewrite->query->options.mode != NL_OUTPUT_COMPLETE && is_of_stream(rewrite, node->children[0]) ? run_operator(rewrite, node, result) : NULL;
     case NL_PLAN_JOIN: return is_of_stream(rewrite, node->children[0]) && is_of_stream(rewrite, node->children[1]) ? run_operator(rewrite, node, result) : NULL;
     default: return NULL;
     }
@@ -301,6 +309,8 @@ static nl_status open_batch(void *argument, nl_session *session)
                                   .rewrite = rewrite_plan,
                                   .epoch = query->options.sink == NL_SINK_TABLE ? &epoch : NULL};
     const int64_t started = nl_stream_clock();
+    if (query->options.sink == NL_SINK_TABLE && query->options.mode == NL_OUTPUT_UPDATE)
+        return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: " NL_STR_FMT " does not support Update mode.", NL_STR_ARG(query->options.table));
     nl_session_begin_with(session, query->cancel, &query->progress);
     NL_TRY(nl_command_run_tree(session, &tree, &run->result));
     if (query->options.sink == NL_SINK_TABLE) query->output_rows = (int64_t)atomic_load(&query->progress.changed_rows);

@@ -108,7 +108,7 @@ static void write_state(nl_json_writer *writer, const nl_stream_query *query, bo
 {
     nl_json_key(writer, "stateOperators");
     nl_json_begin(writer, '[');
-    for (uint32_t i = 0; i < query->state_counts.count; i++) {
+    for (uint32_t i = query->state_counts.count; i-- > 0;) { /* from the sink on */
         const nl_state_counts *counts = query->state_counts.items[i];
         nl_json_before_value(writer);
         nl_json_begin(writer, '{');
@@ -183,8 +183,6 @@ void nl_stream_append_progress(nl_stream_query *query, bool has_run, nl_builder 
     const nl_stream_times *times = &query->times;
     const rates by = {.input_seconds = query->last_trigger_micros ? (double)(times->started - query->last_trigger_micros) / 1e6 : 0,
                       .processing_seconds = (double)(times->ended - times->started) / 1e6};
-    int64_t rows = 0;
-    for (uint32_t i = 0; i < query->leaf_count && has_run; i++) rows += rows_of(&query->leaves[i]);
     nl_json_begin(&writer, '{');
     write_text(&writer, "id", nl_str_from(query->checkpoint->id));
     write_text(&writer, "runId", nl_str_from(query->run_id));
@@ -192,7 +190,6 @@ void nl_stream_append_progress(nl_stream_query *query, bool has_run, nl_builder 
     write_time(&writer, "timestamp", times->begin_micros);
     write_int(&writer, "batchId", query->batch);
     write_int(&writer, "batchDuration", (times->ended - times->started) / 1000);
-    write_counts(&writer, rows, &by);
     write_durations(&writer, times);
     write_event_time(&writer, query, has_run);
     write_state(&writer, query, has_run);

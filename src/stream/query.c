@@ -12,6 +12,7 @@
 #define POLL_MICROS_MIN   10000ll
 #define POLL_MICROS_MAX   200000ll /* between looks when nothing comes */
 #define IDLE_MICROS       10000000ll
+#define MULTIPLE_WATERMARKS "spark.sql.streaming.multipleWatermarkPolicy"
 #define LOG_ENTRIES_KEPT  100     /* spark.sql.streaming.minBatchesToRetain */
 
 int64_t nl_stream_clock(void)
@@ -71,6 +72,20 @@ static void copy_offsets(nl_stream_query *query, bool is_back)
     }
 }
 
+/* What held in the first batch holds for the query: confs of the session count for a new checkpoint only. */
+static nl_status keep_confs(nl_stream_query *query, const nl_stream_offsets *offsets)
+{
+    nl_property *confs = NL_NEW_ARRAY(query->arena, nl_property, query->conf_count + 1);
+    for (uint32_t i = 0; i < query->conf_count; i++) {
+        confs[i] = query->confs[i];
+        for (uint32_t k = 0; k < offsets->conf_count; k++)
+            if (nl_str_equal(offsets->confs[k].key, confs[i].key)) confs[i].value = nl_arena_str(query->arena, offsets->confs[k].value);
+        if (nl_str_is(confs[i].key, MULTIPLE_WATERMARKS)) query->is_watermark_max = nl_str_is_nocase(confs[i].value, "max");
+    }
+    query->confs = confs;
+    return nl_arena_check(query->arena);
+}
+
 /* The newest offsets say which batch was begun, the newest commit which one was ended. */
 static nl_status recover_in(nl_stream_query *query, nl_arena *scratch)
 {
@@ -83,6 +98,7 @@ static nl_status recover_in(nl_stream_query *query, nl_arena *scratch)
     NL_TRY(nl_stream_offsets_read(query->checkpoint, begun, scratch, &offsets));
     query->watermark_ms = query->next_watermark_ms = query->late_ms = offsets.watermark_ms;
     query->timestamp_ms = offsets.timestamp_ms;
+    NL_TRY(keep_confs(query, &offsets));
     NL_TRY(take_offsets(query, &offsets, false));
     if (ended == begun) {
         copy_offsets(query, false);
@@ -184,7 +200,7 @@ static nl_status plan_batch(nl_stream_query *query, bool is_limited, bool may_be
 
 static void advance_watermark(nl_stream_query *query)
 {
-    int64_t least = INT64_MAX;
+    int64_t chosen = query->is_watermark_max ? INT64_MIN : INT64_MAX;
     for (uint32_t i = 0; i < query->seen_count; i++) {
         nl_stream_seen *seen = &query->seen[i];
         if (atomic_load(&seen->count) > 0) {
@@ -192,9 +208,10 @@ static void advance_watermark(nl_stream_query *query)
             seen->watermark_ms = seen->has_watermark ? NL_MAX(seen->watermark_ms, reached) : reached;
             seen->has_watermark = true;
         }
-        least = NL_MIN(least, seen->has_watermark ? seen->watermark_ms : 0);
+        const int64_t reached = seen->has_watermark ? seen->watermark_ms : 0;
+        chosen = query->is_watermark_max ? NL_MAX(chosen, reached) : NL_MIN(chosen, reached);
     }
-    if (query->seen_count && least > query->next_watermark_ms) query->next_watermark_ms = least;
+    if (query->seen_count && chosen > query->next_watermark_ms) query->next_watermark_ms = chosen;
 }
 
 static nl_status end_batch(nl_stream_query *query)
@@ -458,7 +475,7 @@ static void take_confs(nl_stream_query *query, nl_session *session)
         {"spark.sql.streaming.stateStore.providerClass", "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"},
         {"spark.sql.streaming.statefulOperator.useStrictDistribution", "true"},
         {"spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion", "2"},
-        {"spark.sql.streaming.multipleWatermarkPolicy", "min"},
+        {MULTIPLE_WATERMARKS, "min"},
         {"spark.sql.streaming.aggregation.stateFormatVersion", "2"},
         {"spark.sql.shuffle.partitions", "200"},
         {"spark.sql.streaming.join.stateFormatVersion", "2"},
@@ -470,6 +487,7 @@ static void take_confs(nl_stream_query *query, nl_session *session)
     }
     query->confs = confs;
     query->conf_count = NL_COUNT(kept);
+    query->is_watermark_max = nl_str_is_nocase(nl_session_get(session, nl_str_from(MULTIPLE_WATERMARKS)), "max");
     query->is_no_data_batch_enabled = !nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.streaming.noDataMicroBatches.enabled")), "false");
 }
 

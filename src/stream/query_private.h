@@ -51,6 +51,7 @@ struct nl_stream_query {
     const nl_property *confs;   /* that the offset log keeps */
     uint32_t conf_count;
     bool is_no_data_batch_enabled;
+    bool is_watermark_max;      /* multipleWatermarkPolicy of the first batch */
     /* The thread's. */
     nl_pool *thread;            /* owned: one thread */
     nl_task_group *group;

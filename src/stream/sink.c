@@ -74,10 +74,10 @@ static nl_status prepare_files(nl_stream_query *query)
 {
     nl_str path = query->options.path.length ? query->options.path : nl_stream_sink_option(query, "path");
     if (!path.length) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'path' is not specified");
-    if (query->options.partition_count) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not write streams into partitioned folders (partitionBy).");
     if (query->options.mode != NL_OUTPUT_APPEND)
         return NL_RAISE(STREAMING_OUTPUT_MODE__UNSUPPORTED_DATASOURCE, NL_P("outputMode", nl_output_mode_name(query->options.mode)), NL_P_STR("className", query->options.format));
-    return nl_plain_path_absolute(query->arena, path, &query->options.path);
+    NL_TRY(nl_plain_path_absolute(query->arena, path, &query->options.path));
+    return nl_stream_sink_log_open(query->files, query->options.path);
 }
 
 nl_status nl_stream_sink_prepare(nl_stream_query *query, nl_session *session)
@@ -118,11 +118,13 @@ static nl_status note_file(void *argument, const nl_file_info *info)
     return NULL;
 }
 
-/* A batch's files have names of its own, so that a repeated batch finds those of the run that died: "part-00000-<query>-b7-c000.parquet". */
-static nl_str target_name(const nl_stream_query *query, nl_arena *arena, uint32_t i, nl_str written)
+/* A batch's files have names of its own, so that a repeated batch finds those of the run that died: "part-00000-<query>-b7-c000.parquet".
+ * They stay in the folders of their partitions. */
+static nl_str target_name(const nl_stream_query *query, nl_arena *arena, uint32_t i, nl_str below)
 {
+    const nl_str written = nl_path_name(below), folder = nl_str_slice(below, 0, below.length - written.length);
     const size_t dot = nl_str_find_char(written, '.', 0);
-    return nl_arena_f(arena, "part-%05u-%s-b%" PRId64 "-c000" NL_STR_FMT, i, query->checkpoint->id, query->batch, NL_STR_ARG(dot == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(written, dot, written.length)));
+    return nl_arena_f(arena, NL_STR_FMT "part-%05u-%s-b%" PRId64 "-c000" NL_STR_FMT, NL_STR_ARG(folder), i, query->checkpoint->id, query->batch, NL_STR_ARG(dot == NL_NOT_FOUND ? (nl_str){0} : nl_str_slice(written, dot, written.length)));
 }
 
 typedef struct leftovers {
@@ -146,7 +148,7 @@ static nl_status note_leftover(void *argument, const nl_file_info *info)
 static nl_status remove_leftovers(nl_stream_query *query, nl_arena *scratch)
 {
     leftovers left = {.query = query, .arena = scratch, .tag = nl_arena_f(scratch, "-%s-b%" PRId64 "-", query->checkpoint->id, query->batch)};
-    NL_TRY(nl_fs_list(query->files, query->options.path, false, note_leftover, &left));
+    NL_TRY(nl_fs_list(query->files, query->options.path, query->options.partition_count > 0, note_leftover, &left));
     for (uint32_t i = 0; i < left.paths.count; i++) NL_TRY(nl_fs_remove(query->files, *(const nl_str *)left.paths.items[i]));
     return NULL;
 }
@@ -163,7 +165,9 @@ static nl_status publish(nl_stream_query *query, nl_arena *scratch)
     nl_file_info *files = NL_NEW_ARRAY(scratch, nl_file_info, moved.from.count + 1);
     for (uint32_t i = 0; i < moved.from.count; i++) {
         const nl_file_info *from = moved.from.items[i];
-        const nl_str to = nl_path_join(scratch, query->options.path, target_name(query, scratch, i, nl_path_name(from->path)));
+        const nl_str below = nl_str_slice(from->path, NL_MIN(staging.length + 1, from->path.length), from->path.length);
+        const nl_str to = nl_path_join(scratch, query->options.path, target_name(query, scratch, i, below));
+        if (query->options.partition_count) NL_TRY(nl_fs_make_directory(query->files, nl_path_parent(to)));
         NL_TRY(nl_fs_rename(query->files, from->path, to, true)); /* one of a run that died after this step */
         NL_CRASH_POINT("stream.published");
         NL_TRY(nl_fs_stat(query->files, to, &files[i]));

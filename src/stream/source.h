@@ -85,6 +85,8 @@ NL_MUST_USE nl_status nl_stream_counted_table(const nl_table *table, atomic_int_
 typedef struct nl_stream_chain nl_stream_chain;
 NL_MUST_USE nl_status nl_stream_chain_new(const nl_type *row_type, nl_stream_chain **chain); /* the type is copied */
 nl_arena *nl_stream_chain_arena(nl_stream_chain *chain);                                     /* lives as long as the table */
+/* Columns are found by their field ids where both have some: a table may have got others since. Fails: NILAS_STREAM_STATE when one
+ * has gone or has another type. */
 NL_MUST_USE nl_status nl_stream_chain_add(nl_stream_chain *chain, const nl_table *table);    /* counted: taken, also on failure */
 const nl_table *nl_stream_chain_table(nl_stream_chain *chain);                               /* takes the chain; counted */
 void nl_stream_chain_free(nl_stream_chain *chain);                                           /* NULL is fine */

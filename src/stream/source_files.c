@@ -32,6 +32,7 @@ typedef struct file_stream {
     const char *log; /* "sources/0" */
     int64_t file_max;
     bool is_latest_first, is_recursive;
+    const nl_glob *name_glob; /* pathGlobFilter; or NULL */
     int64_t frozen_micros; /* later files are not seen; 0: all are */
     int64_t log_offset; /* the log's newest; NL_STREAM_NO_BATCH: none */
     seen_set seen;
@@ -43,6 +44,25 @@ static file_stream *files_of(nl_stream_source *base)
 }
 
 /* ---- schema ---- */
+
+/* Columns that the folders there name come last, in their order, as in a batch. Where no files are yet they stay as they were given. */
+static nl_status put_folders_last(nl_session *session, const nl_stream_definition *definition, nl_arena *arena, const nl_type **row_type)
+{
+    const nl_eval_confs confs = {.zone = nl_session_zone(session)};
+    const nl_table *table = NULL;
+    nl_fs *fs = NULL;
+    if (nl_glob_is_pattern(definition->paths[0])) return NULL;
+    NL_TRY(nl_session_files(session, &fs));
+    nl_status status = nl_file_source_new(fs, definition->format, definition->paths, 1, definition->options, definition->option_count, *row_type, &confs, nl_session_memory(session), &table);
+    if (status && nl_error_condition(status) == NL_COND_PATH_NOT_FOUND) {
+        nl_error_free(status);
+        return NULL;
+    }
+    NL_TRY(status);
+    if (table->row_type->child_count == (*row_type)->child_count) *row_type = nl_type_copy(arena, table->row_type);
+    nl_table_release(table);
+    return NULL;
+}
 
 static nl_status describe(nl_session *session, nl_stream_definition *definition, nl_arena *arena, const nl_type **row_type, nl_str *label)
 {
@@ -59,7 +79,7 @@ static nl_status describe(nl_session *session, nl_stream_definition *definition,
             fields[i].is_nullable = true;
         }
         *row_type = nl_type_struct(arena, fields, definition->schema->child_count);
-        return NULL;
+        return put_folders_last(session, definition, arena, row_type);
     }
     const bool is_text = nl_str_is_nocase(definition->format, "text"); /* its files have one column, whatever is in them */
     if (!is_text && !nl_session_get_bool(session, "spark.sql.streaming.schemaInference")) return NL_RAISE(_LEGACY_ERROR_TEMP_2048);
@@ -118,7 +138,8 @@ static nl_status see(file_stream *self, nl_str path)
 typedef struct listing {
     file_stream *self;
     nl_arena *arena;
-    nl_list found; /* nl_file_info * */
+    nl_list found;   /* nl_file_info * */
+    nl_list folders; /* nl_str *: those below that name partitions */
 } listing;
 
 static bool is_hidden(nl_str name)
@@ -132,9 +153,13 @@ static nl_status add_file(void *argument, const nl_file_info *info)
     const nl_str name = nl_path_name(info->path);
     if (is_hidden(name)) return NULL;
     if (info->is_directory) {
-        if (nl_str_find_char(name, '=', 0) == NL_NOT_FOUND) return NULL;
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read streams of partitioned folders (" NL_STR_FMT ").", NL_STR_ARG(info->path));
+        if (nl_str_find_char(name, '=', 0) == NL_NOT_FOUND || list->self->is_recursive) return NULL;
+        nl_str *folder = NL_NEW(list->arena, nl_str);
+        *folder = nl_arena_str(list->arena, info->path);
+        nl_list_add(list->arena, &list->folders, folder);
+        return NULL;
     }
+    if (list->self->name_glob && !nl_glob_matches(list->self->name_glob, name)) return NULL;
     if (list->self->frozen_micros && info->modified_micros > list->self->frozen_micros) return NULL;
     const nl_str uri = nl_stream_file_uri(list->arena, info->path);
     if (has_seen(&list->self->seen, uri)) return NULL;
@@ -151,8 +176,12 @@ static nl_status list_folder(listing *list, nl_str folder)
     bool is_sink = false;
     nl_list files = {0};
     NL_TRY(nl_stream_sink_log_files(list->self->fs, folder, list->arena, &files, &is_sink));
-    if (!is_sink) return nl_fs_list(list->self->fs, folder, list->self->is_recursive, add_file, list);
     for (uint32_t i = 0; i < files.count; i++) NL_TRY(add_file(list, files.items[i]));
+    if (is_sink) return NULL;
+    const uint32_t before = list->folders.count;
+    NL_TRY(nl_fs_list(list->self->fs, folder, list->self->is_recursive, add_file, list));
+    for (uint32_t i = before; i < list->folders.count; i++) /* grows: folders of folders */
+        NL_TRY(nl_fs_list(list->self->fs, *(const nl_str *)list->folders.items[i], false, add_file, list));
     return NULL;
 }
 
@@ -305,9 +334,13 @@ static nl_status make_table(file_stream *self, nl_arena *arena, const nl_list *p
     const nl_eval_confs confs = {.zone = self->zone};
     nl_stream_chain *chain = NULL;
     nl_str *list = NL_NEW_ARRAY(arena, nl_str, paths->count + 1);
+    nl_property *options = NL_NEW_ARRAY(arena, nl_property, self->definition.option_count + 1);
+    uint32_t option_count = 0;
+    if (!nl_glob_is_pattern(self->definition.paths[0])) options[option_count++] = (nl_property){NL_STR("basePath"), self->definition.paths[0]};
+    for (uint32_t i = 0; i < self->definition.option_count; i++) options[option_count++] = self->definition.options[i];
     for (uint32_t i = 0; i < paths->count; i++) list[i] = nl_stream_uri_path(arena, *(const nl_str *)paths->items[i]);
     if (paths->count)
-        return nl_file_source_new(self->fs, self->definition.format, list, paths->count, self->definition.options, self->definition.option_count, self->row_type, &confs, self->memory,
+        return nl_file_source_new(self->fs, self->definition.format, list, paths->count, options, option_count, self->row_type, &confs, self->memory,
                                   table);
     NL_TRY(nl_stream_chain_new(self->row_type, &chain));
     *table = nl_stream_chain_table(chain);
@@ -356,6 +389,8 @@ static nl_status read_settings(file_stream *self)
     self->file_max = INT64_MAX;
     self->is_latest_first = nl_str_is_nocase(nl_stream_option(&self->definition, "latestFirst"), "true");
     self->is_recursive = nl_str_is_nocase(nl_stream_option(&self->definition, "recursiveFileLookup"), "true");
+    const nl_str names = nl_stream_option(&self->definition, "pathGlobFilter");
+    if (names.length) NL_TRY(nl_glob_compile(self->arena, names, &self->name_glob));
     if (most.data && (!nl_parse_int64(most, &self->file_max) || self->file_max < 1))
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid value '" NL_STR_FMT "' for option 'maxFilesPerTrigger', must be a positive integer", NL_STR_ARG(most));
     if (clean.data && !nl_str_is_nocase(clean, "off")) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not take the option cleanSource=" NL_STR_FMT ".", NL_STR_ARG(clean));

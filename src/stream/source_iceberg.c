@@ -29,6 +29,7 @@ typedef struct iceberg_stream {
     bool skips_deletes, skips_overwrites;
     bool is_frozen;
     offset initial;
+    const nl_type *row_type; /* of the leaf: columns that come later are not seen */
 } iceberg_stream;
 
 /* The snapshots from the oldest to the current one. */
@@ -340,6 +341,7 @@ static nl_status add_tables(const iceberg_stream *self, const lineage *line, con
 static nl_status fill_chain(iceberg_stream *self, const nl_stream_range *range, const lineage *line, nl_stream_chain *chain, int64_t *row_count)
 {
     offset from = self->initial, to;
+    if (!range->end.length) return NULL; /* the table has no snapshot yet */
     if (range->start.length) NL_TRY(parse_offset(line->arena, range->start, &from));
     NL_TRY(parse_offset(line->arena, range->end, &to));
     if (is_start(&from)) NL_TRY(first_offset(self, line, &from));
@@ -350,12 +352,10 @@ static nl_status table_of(nl_stream_source *base, const nl_stream_range *range, 
 {
     iceberg_stream *self = NL_CONTAINER(NL_UNCONST(base), iceberg_stream, base);
     nl_stream_chain *chain = NULL;
-    const nl_type *row_type = NULL;
     lineage line;
     *row_count = 0;
     open_lineage(self, &line);
-    nl_status status = nl_ice_type_to_sql(line.arena, nl_table_schema(line.metadata)->root, &row_type);
-    if (!status) status = nl_stream_chain_new(row_type, &chain);
+    nl_status status = nl_stream_chain_new(self->row_type, &chain);
     if (!status) status = fill_chain(self, range, &line, chain, row_count);
     close_lineage(&line);
     if (status)
@@ -423,8 +423,7 @@ static nl_status open_iceberg(const nl_stream_definition *definition, const nl_t
 {
     nl_arena *arena = nl_arena_new(NULL);
     iceberg_stream *self = NL_NEW(arena, iceberg_stream);
-    (void)row_type;
-    *self = (iceberg_stream){.base.ops = &ops, .arena = arena, .memory = environment->memory, .pool = environment->pool};
+    *self = (iceberg_stream){.base.ops = &ops, .arena = arena, .row_type = nl_type_copy(arena, row_type), .memory = environment->memory, .pool = environment->pool};
     nl_status status = read_settings(self, definition);
     if (!status) status = load(environment->session, definition, arena, &self->table);
     if (!status) status = take_initial(self, environment);

@@ -64,6 +64,14 @@ NL_MUST_USE nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical
 NL_MUST_USE nl_status nl_state_deduplicate(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
 NL_MUST_USE nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
 
+NL_MUST_USE nl_status nl_state_limit(nl_state_batch *batch, const nl_logical *node, const nl_logical **result);
+/* Is the WINDOW node a step of making sessions? */
+bool nl_state_is_session_step(const nl_logical *window);
+/* Is the aggregation one by sessions? */
+struct nl_state_session;
+bool nl_state_session_of(const nl_logical *aggregate, struct nl_state_session *session);
+/* Does the watermark ever set rows of that side (0: left) of a join free? */
+bool nl_state_join_forgets(nl_arena *arena, const nl_logical *join, uint32_t side);
 /* Is the conjunct of a join's condition an equation between the sides? keys: the left one's and the right one's expression. */
 bool nl_state_join_key(const nl_expr *conjunct, const nl_logical *left, const nl_logical *right, const nl_expr *keys[2]);
 

@@ -173,6 +173,9 @@ typedef struct aggregation {
     const nl_logical *node;
     uint32_t key_count, call_count;
     nl_event_time event;      /* among the keys; column 0: none */
+    bool is_session;
+    nl_state_session session;
+    const char *name;         /* of the operator */
 } aggregation;
 
 static const nl_expr *aggregate_expr(nl_arena *arena, const nl_bound_function *call, const nl_expr *const *args, uint32_t count, const nl_expr *filter)
@@ -212,14 +215,17 @@ static nl_column *new_columns(aggregation *self, bool has_flag)
 }
 
 /* Partial results of the batch's rows. */
-static const nl_logical *partial_plan(aggregation *self)
+static nl_status partial_plan(aggregation *self, const nl_logical **plan)
 {
+    const nl_logical *child = self->node->children[0];
     const nl_expr **calls = NL_NEW_ARRAY(self->arena, const nl_expr *, self->call_count + 1);
     for (uint32_t i = 0; i < self->call_count; i++) {
         const nl_expr *from = self->node->aggregate.aggregates[i];
         calls[i] = aggregate_expr(self->arena, step_of(self->arena, from->call, STEP_PARTIAL), from->children, from->child_count, from->filter);
     }
-    return group(self, self->node->children[0], self->node->aggregate.keys, calls, self->call_count, new_columns(self, false));
+    if (self->is_session) NL_TRY(nl_state_session_single(self->batch, &self->session, self->node, &child));
+    *plan = group(self, child, self->node->aggregate.keys, calls, self->call_count, new_columns(self, false));
+    return NULL;
 }
 
 static const nl_expr *const *column_refs(aggregation *self, const nl_logical *plan, uint32_t count)
@@ -246,6 +252,7 @@ static nl_status merged_plan(aggregation *self, nl_stream_rows *before, nl_strea
     const nl_logical *both = NULL;
     const nl_logical *old = nl_state_with_flag(self->batch, nl_state_scan_rows(self->batch, before), "_touched", false);
     NL_TRY(nl_state_union(self->batch, old, nl_state_with_flag(self->batch, nl_state_scan_new(self->batch, fresh), "_touched", true), &both));
+    if (self->is_session) NL_TRY(nl_state_session_merge(self->batch, &self->session, both, self->key_count, &both));
     const nl_expr **calls = calls_over(self, both, STEP_MERGE, 1);
     const nl_expr *flag = nl_column_ref(self->arena, &both->columns[self->key_count + self->call_count]);
     calls[self->call_count] = aggregate_expr(self->arena, flag_function(self->arena), &flag, 1, NULL);
@@ -279,7 +286,9 @@ typedef struct outcome {
 static nl_status take_fresh(aggregation *self, outcome *o)
 {
     const nl_expr *late = NULL;
-    NL_TRY(nl_state_run(self->batch, partial_plan(self), &o->fresh));
+    const nl_logical *plan = NULL;
+    NL_TRY(partial_plan(self, &plan));
+    NL_TRY(nl_state_run(self->batch, plan, &o->fresh));
     if (!self->event.column) {
         o->timely = nl_stream_rows_retain(o->fresh);
         return NULL;
@@ -307,7 +316,7 @@ static nl_status merge(aggregation *self, nl_state_part *part, const uint32_t *k
     const nl_expr *flag = nl_column_ref(self->arena, &all->columns[self->key_count + self->call_count]);
     NL_TRY(keep_columns(self, all, &o->merged));
     NL_TRY(keep_columns(self, nl_state_where(self->batch, all, flag, true), &o->touched));
-    o->counts.updated = (int64_t)nl_stream_rows_count(o->touched);
+    o->counts.updated = (int64_t)nl_stream_rows_count(self->is_session ? o->merged : o->touched); /* all sessions of a key are written again */
     NL_TRY(nl_state_remove(self->batch, part, o->old));
     return nl_state_add(self->batch, part, o->merged, NULL);
 }
@@ -336,10 +345,19 @@ static nl_status open_part(aggregation *self, const uint32_t *keys, nl_state_par
     while (event_key < self->key_count && self->node->columns[event_key].id != self->event.column) event_key++;
     const nl_state_layout layout = {.row_type = nl_state_row_type(self->batch, columns, self->key_count + self->call_count),
                                     .keys = keys,
-                                    .key_count = self->key_count,
+                                    .key_count = self->key_count - self->is_session,
                                     .time_column = event_key < self->key_count ? event_key : NL_STATE_NO_TIME};
-    NL_TRY(nl_state_store_open(self->batch, "stateStoreSave", &store));
+    NL_TRY(nl_state_store_open(self->batch, self->name, &store));
     return nl_state_part_open(self->batch, store, "groups", &layout, part);
+}
+
+/* Groups are found by their keys; sessions by the others of theirs. */
+static const uint32_t *found_by(aggregation *self)
+{
+    uint32_t *keys = NL_NEW_ARRAY(self->arena, uint32_t, self->key_count + 1), count = 0;
+    for (uint32_t i = 0; i < self->key_count; i++)
+        if (!self->is_session || i != self->session.key) keys[count++] = i;
+    return keys;
 }
 
 static nl_status run(aggregation *self, outcome *o, const nl_logical **result)
@@ -347,13 +365,13 @@ static nl_status run(aggregation *self, outcome *o, const nl_logical **result)
     nl_state_part *part = NULL;
     nl_stream_rows *final = NULL;
     bool is_numbered = false;
-    const uint32_t *keys = nl_state_first_columns(self->batch, self->key_count);
+    const uint32_t *keys = found_by(self);
     NL_TRY(open_part(self, keys, &part));
     NL_TRY(take_fresh(self, o));
     NL_TRY(merge(self, part, keys, o));
     NL_TRY(choose(self, part, o, &is_numbered));
     NL_TRY(nl_state_commit(self->batch, part));
-    o->counts.name = "stateStoreSave";
+    o->counts.name = self->name;
     o->counts.total = (int64_t)nl_state_part_count(part);
     o->counts.memory_bytes = nl_state_part_bytes(part);
     nl_state_count(self->batch, &o->counts);
@@ -368,6 +386,9 @@ nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical *node, cons
 {
     aggregation self = {.batch = batch, .arena = batch->planning->arena, .node = node, .key_count = node->aggregate.key_count, .call_count = node->aggregate.aggregate_count};
     outcome o = {0};
+    self.is_session = nl_state_session_of(node, &self.session);
+    self.name = self.is_session ? "sessionWindowStateStoreSaveExec" : "stateStoreSave";
+    if (self.is_session && self.key_count == 1) return NL_RAISE(_LEGACY_ERROR_TEMP_3102, NL_P("msg", "Global aggregation with session window in streaming query is not supported."));
     for (uint32_t i = 0; i < self.call_count; i++)
         if (nl_python_aggregate(node->aggregate.aggregates[i]->call)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run aggregate functions in Python over streams.");
     for (uint32_t i = 0; i < self.key_count && !self.event.column; i++)

@@ -354,7 +354,7 @@ static void read_conjunct(stream_join *self, const nl_expr *expr)
 static void find_bounds(stream_join *self)
 {
     nl_list conjuncts = {0};
-    if (!self->batch->has_watermark || !self->node->join.condition) return;
+    if (!self->node->join.condition) return;
     nl_expr_conjuncts(self->arena, self->node->join.condition, &conjuncts);
     for (uint32_t i = 0; i < conjuncts.count; i++) read_conjunct(self, conjuncts.items[i]);
 }
@@ -380,6 +380,21 @@ static nl_status run(stream_join *self, const nl_logical **result)
     return NULL;
 }
 
+static void init_sides(stream_join *self)
+{
+    for (uint32_t at = 0; at < 2; at++)
+        self->sides[at] = (join_side){.part_name = at ? "right" : "left", .child = self->node->children[at], .event = nl_event_time_of(self->node->children[at])};
+}
+
+bool nl_state_join_forgets(nl_arena *arena, const nl_logical *join, uint32_t side)
+{
+    nl_state_batch batch = {.evict_micros = 1000000};
+    stream_join self = {.batch = &batch, .arena = arena, .node = join};
+    init_sides(&self);
+    find_bounds(&self);
+    return self.sides[side].may_evict;
+}
+
 nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_logical **result)
 {
     const nl_join_kind kind = node->join.kind;
@@ -387,10 +402,11 @@ nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_
     if (kind != NL_JOIN_INNER && kind != NL_JOIN_CROSS && kind != NL_JOIN_LEFT && kind != NL_JOIN_RIGHT && kind != NL_JOIN_FULL && kind != NL_JOIN_SEMI)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run this kind of join over two streams.");
     NL_CHECK(node->join.condition != NULL);
-    for (uint32_t at = 0; at < 2; at++) self.sides[at] = (join_side){.part_name = at ? "right" : "left", .child = node->children[at], .event = nl_event_time_of(node->children[at])};
+    init_sides(&self);
     self.sides[0].keeps_unmatched = kind == NL_JOIN_LEFT || kind == NL_JOIN_FULL;
     self.sides[1].keeps_unmatched = kind == NL_JOIN_RIGHT || kind == NL_JOIN_FULL;
     find_keys(&self);
+    if (self.key_count == 0) return NL_RAISE(_LEGACY_ERROR_TEMP_1181);
     find_bounds(&self);
     nl_status status = run(&self, result);
     for (uint32_t at = 0; at < 2; at++) {

@@ -3,6 +3,18 @@
 
 #include "stream/state.h"
 
+/* An aggregation by sessions (state_session.c). */
+typedef struct nl_state_session {
+    uint32_t key;              /* which key is it */
+    nl_column_id column;       /* its column below the aggregation */
+    const nl_logical *maker;   /* the projection that makes the column of merged bounds */
+    const nl_logical *rows;    /* what the merging begins with: rows with _start and _end */
+} nl_state_session;
+/* The aggregation's child in which every row is a session of its own. */
+NL_MUST_USE nl_status nl_state_session_single(nl_state_batch *batch, const nl_state_session *session, const nl_logical *aggregate, const nl_logical **plan);
+/* The rows (keys first) with merged sessions in place of their own. */
+NL_MUST_USE nl_status nl_state_session_merge(nl_state_batch *batch, const nl_state_session *session, const nl_logical *rows, uint32_t key_count, const nl_logical **plan);
+
 /* What the operator gives out: a scan with the node's columns. */
 const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, const nl_logical *node);
 /* A scan whose columns have ids of their own. */

@@ -48,9 +48,10 @@ def case_iceberg_from_timestamp(spark, folder, namespace):
 
 
 def many(spark, namespace):
-    table = made(spark, namespace)
+    """Three snapshots of two files of two rows."""
+    table = made(spark, namespace, more="PARTITIONED BY (s)")
     for i in range(3):
-        spark.sql(f"INSERT INTO {table} SELECT /*+ REPARTITION(2) */ id + {10 * i}, 'x' FROM range(4)")
+        spark.sql(f"INSERT INTO {table} SELECT id + {10 * i}, if(id % 2 = 0, 'x', 'y') FROM range(4)")
     return table
 
 

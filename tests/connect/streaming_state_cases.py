@@ -81,7 +81,7 @@ def case_session_complete(spark, folder, _):
 def case_session_merges(spark, folder, _):
     batches = [[(1, "a", 1), (12, "a", 2)], [(7, "a", 3), (30, "b", 1)], [(2, "a", 4), (17, "a", 5)], [(45, "b", 1)], [(58, "b", 1)]]
     df = events(spark, folder, batches).withWatermark("t", "20 seconds").groupBy("k", F.session_window("t", "6 seconds")).agg(F.sum("v"), F.min("v"))
-    return run(df, folder, "session_merges")
+    return run(df, folder, "session_merges")["rows"]
 
 
 def case_session_gap(spark, folder, _):
@@ -112,7 +112,7 @@ def case_session_refused(spark, folder, _):
 # ---- limits ----
 
 def case_limit_append(spark, folder, _):
-    return run(events(spark, folder, BATCHES).select("k", "v").limit(4), folder, "limit_append")
+    return run(events(spark, folder, BATCHES).select("k", "v").limit(4), folder, "limit_append")["rows"]
 
 
 def case_limit_distinct(spark, folder, _):
@@ -292,7 +292,7 @@ def case_exceptions(spark, folder, _):
         except Exception as error:
             kept = query.exception()
             found[name] = [type(error).__name__, type(kept).__name__, getattr(error, "getCondition", lambda: None)(), "[DIVIDE_BY_ZERO]" in str(error),
-                           str(error).splitlines()[0].replace(str(query.id), "ID").replace(str(query.runId), "RUN"), query.isActive, query.status["message"].splitlines()[0]]
+                           str(error).splitlines()[0].replace(str(query.id), "ID").replace(str(query.runId), "RUN").replace(" SQLSTATE: XXKST", ""), query.isActive, query.status["message"].splitlines()[0]]
 
     rows = events(spark, folder, BATCHES[:1])
     fail("division", rows.select(F.expr("1 / (v - 1)")))

@@ -331,6 +331,7 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
     NL_TRY(nl_text_option_bool(list, "ignoreMissingFiles", &self->selection.ignores_missing));
     for (uint32_t i = 0; i < count; i++) {
         if (nl_str_is_nocase(items[i].key, "pathGlobFilter")) self->selection.path_glob = items[i].value;
+        if (nl_str_is_nocase(items[i].key, "basePath")) NL_TRY(nl_plain_path_absolute(self->arena, nl_path_local(self->arena, items[i].value), &self->selection.base_path));
     }
     NL_TRY(parse_modified(list, "modifiedBefore", confs, &self->selection.has_before, &self->selection.before_micros));
     NL_TRY(parse_modified(list, "modifiedAfter", confs, &self->selection.has_after, &self->selection.after_micros));
@@ -345,6 +346,7 @@ static nl_status parse_options(nl_file_source *self, const nl_property *options,
 static nl_status open_source(nl_file_source *self, const nl_str *paths, uint32_t path_count, const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory)
 {
     const nl_type *type = schema ? nl_type_copy(self->arena, schema) : NULL;
+    self->selection.schema = type;
     NL_TRY(nl_plain_files_list(paths, path_count, &self->selection, confs, self->arena, &self->files));
     if (!type) NL_TRY(infer(self, memory, &type));
     if (self->format == NL_FILES_TEXT && type->child_count != 1) return NL_RAISE(_LEGACY_ERROR_TEMP_1290, NL_P_INT("schemaSize", type->child_count));

@@ -155,7 +155,8 @@ nl_status nl_plain_path_absolute(nl_arena *arena, nl_str path, nl_str *whole)
 
 static nl_status list_found(listing *self, const nl_file_info *info, nl_fs *fs)
 {
-    self->base = info->is_directory ? info->path : nl_path_parent(info->path);
+    const nl_str base = self->selection->base_path;
+    self->base = base.length && nl_str_starts(info->path, base) ? base : info->is_directory ? info->path : nl_path_parent(info->path);
     return info->is_directory ? nl_fs_list(fs, info->path, true, visit, self) : add_file(self, info);
 }
 
@@ -242,6 +243,13 @@ static void infer_column(listing *self, const nl_eval_confs *confs, uint32_t col
     field->type = has_value ? candidates[at] : nl_type_string();
 }
 
+static const nl_type *declared_type(const nl_type *schema, nl_str name)
+{
+    for (uint32_t i = 0; schema && i < schema->child_count; i++)
+        if (nl_str_equal_nocase(schema->children[i].name, name)) return schema->children[i].type;
+    return NULL;
+}
+
 static nl_status make_partitions(listing *self, const nl_eval_confs *confs, nl_plain_files *files)
 {
     const found_file *first = self->found.count ? self->found.items[0] : NULL;
@@ -264,7 +272,11 @@ static nl_status make_partitions(listing *self, const nl_eval_confs *confs, nl_p
     }
     for (uint32_t j = 0; j < files->partition_count; j++) {
         fields[j] = (nl_field){.name = first->names[j], .is_nullable = true};
-        infer_column(self, confs, j, &fields[j]);
+        const nl_type *declared = declared_type(self->selection->schema, fields[j].name);
+        if (declared)
+            fields[j].type = declared;
+        else
+            infer_column(self, confs, j, &fields[j]);
     }
     files->partition_fields = fields;
     return NULL;

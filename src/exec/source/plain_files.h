@@ -28,6 +28,8 @@ typedef struct nl_file_selection {
     int64_t before_micros; /* modifiedBefore: only files changed earlier */
     int64_t after_micros;  /* modifiedAfter: only files changed later */
     bool ignores_missing;  /* ignoreMissingFiles: one that went after it was listed has no rows */
+    const nl_type *schema; /* of the reader: partition columns that it has are of its types; or NULL */
+    nl_str base_path;      /* basePath: folders below it name partition columns, also of paths that are files; empty: each path's own */
     const struct nl_file_table *table; /* the files of a table, whose partitions are declared; or NULL */
 } nl_file_selection;
 

@@ -195,6 +195,21 @@ static nl_status new_kept(nl_command *command, const nl_storage_level *level, co
     return nl_kept_new(&options, plan, kept);
 }
 
+nl_status nl_cached_make(nl_command *command, const nl_logical *optimized, const nl_logical **scan)
+{
+    const nl_storage_level level = {.use_memory = true, .use_disk = true};
+    const nl_table *table = NULL;
+    nl_kept *kept = NULL;
+    NL_TRY(new_kept(command, &level, optimized, &kept));
+    nl_status status = nl_kept_fill(kept, &command->query, optimized);
+    if (!status) status = nl_kept_source_new(kept, NULL, &table);
+    nl_kept_release(kept);
+    NL_TRY(status);
+    nl_arena_on_free(command->arena, release_table, NL_UNCONST(table));
+    *scan = scan_over(command, table, optimized);
+    return NULL;
+}
+
 static nl_status rewrite(use *u, const nl_logical *plan, bool may_be_whole, const nl_logical **result);
 
 /* The part by its entry: rows that are there, or that the statement makes first. */

@@ -12,6 +12,8 @@
 NL_MUST_USE nl_status nl_cached_use(nl_command *command, const nl_logical *plan, const nl_logical **result);
 /* nl_analyze_query and nl_cached_use. */
 NL_MUST_USE nl_status nl_cached_analyze(nl_command *command, const nl_ast_query *query, const nl_logical **plan);
+/* The rows of an optimized plan, made now, as a plan that scans them; they last as long as the statement. */
+NL_MUST_USE nl_status nl_cached_make(nl_command *command, const nl_logical *optimized, const nl_logical **scan);
 /* CACHE, UNCACHE, DROP: the relation of that name. is_cascade: also what is made of it. *is_found: there was one. */
 NL_MUST_USE nl_status nl_cached_put_name(nl_command *command, const nl_str *parts, uint32_t part_count, const nl_storage_level *level, bool is_lazy);
 NL_MUST_USE nl_status nl_cached_drop_name(nl_command *command, const nl_str *parts, uint32_t part_count, bool is_cascade);

@@ -7,6 +7,8 @@
 #include "plan/plan.h"
 #include "sql/parser.h"
 
+typedef struct nl_script_scope nl_script_scope; /* command/script.h */
+
 /* One running statement. Owned by its result (rows may be pulled long after the handler returned). */
 typedef struct nl_command {
     nl_session *session;      /* borrowed */
@@ -19,6 +21,8 @@ typedef struct nl_command {
     nl_query query;
     nl_observations observations; /* of the query; its arena is owned */
     nl_result *result;        /* being made */
+    const nl_script_scope *scope; /* of the script that the statement stands in, innermost; or NULL */
+    bool is_kept;             /* a query's rows are all made before the handler returns: more than memory holds go to disk */
     bool is_deferred;         /* nl_command_tree's */
     bool is_analyzed_only;    /* the same: what is kept of other statements does not count */
     const nl_logical *analyzed; /* of nl_command_analyze_tree */
@@ -43,11 +47,14 @@ void nl_command_show_schema(nl_command *command, const nl_logical *plan);
 /* A table of values: the schema first, then rows; texts are copied. */
 NL_MUST_USE nl_status nl_command_rows(nl_command *command, const nl_field *fields, uint32_t field_count, nl_rows **rows);
 void nl_command_set_kind(nl_command *command, nl_result_kind kind);
+/* The rows of a query, which the source gives. Schema: borrowed from the source, which is taken. */
+void nl_command_forward(nl_command *command, const nl_type *schema, const nl_result_source *source);
 
 /* The first row of a query and how many there are, counted to two: values has room for one per column, in the arena. */
 NL_MUST_USE nl_status nl_command_first_row(nl_command *command, const nl_logical *plan, nl_value *values, uint32_t *row_count);
 /* Parses command->text by the session's confs; runs a parsed statement. */
 NL_MUST_USE nl_status nl_command_parse(nl_command *command, nl_ast_statement **statement);
+void nl_command_prepare(nl_command *command); /* what analysis and execution want, from the session; text is there */
 NL_MUST_USE nl_status nl_command_dispatch(nl_command *command, const nl_ast_statement *statement);
 
 /* A query's plan as the statement runs it: analyzed, and seen by the tree's rewrite. */
@@ -95,6 +102,7 @@ nl_status nl_run_alter_table(nl_command *command, const nl_ast_statement *statem
 nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *statement);
+nl_status nl_run_script(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_execute_immediate(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_cache(nl_command *command, const nl_ast_statement *statement);
 nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement);

@@ -40,6 +40,7 @@ static const nl_statement_handler handlers[NL_AST_STATEMENT_KIND_COUNT] = {
     [NL_AST_STATEMENT_DECLARE_VARIABLE] = nl_run_declare_variable,
     [NL_AST_STATEMENT_SET_VARIABLE] = nl_run_set_variable,
     [NL_AST_STATEMENT_EXECUTE_IMMEDIATE] = nl_run_execute_immediate,
+    [NL_AST_STATEMENT_BLOCK] = nl_run_script,
     [NL_AST_STATEMENT_CACHE] = nl_run_cache,
     [NL_AST_STATEMENT_UNCACHE] = nl_run_uncache,
     [NL_AST_STATEMENT_CLEAR_CACHE] = nl_run_clear_cache,
@@ -73,7 +74,7 @@ static nl_str joined_namespace(nl_arena *arena, const nl_session *session)
     return nl_arena_str(arena, joined);
 }
 
-static void prepare(nl_command *command)
+void nl_command_prepare(nl_command *command)
 {
     nl_session *session = command->session;
     command->confs = (nl_eval_confs){
@@ -128,6 +129,7 @@ static bool changes_tables(int kind)
 {
     switch (kind) {
     case NL_AST_STATEMENT_QUERY:
+    case NL_AST_STATEMENT_BLOCK: /* its statements tell themselves */
     case NL_AST_STATEMENT_EXPLAIN:
     case NL_AST_STATEMENT_SHOW:
     case NL_AST_STATEMENT_DESCRIBE:
@@ -162,7 +164,7 @@ static nl_status run(nl_command *command, nl_str text)
     nl_ast_statement *statement = NULL;
     NL_TRY(nl_substitute_variables(command->session, command->arena, text, &command->text));
     NL_TRY(nl_command_parse(command, &statement));
-    prepare(command);
+    nl_command_prepare(command);
     return nl_command_dispatch(command, statement);
 }
 
@@ -203,7 +205,7 @@ static nl_status run_tree(nl_command *command, const nl_command_tree *tree, bool
     const nl_logical *plan = NULL;
     NL_TRY(tree->make(tree->context, command->session, command->arena, &made));
     command->text = made.text;
-    prepare(command);
+    nl_command_prepare(command);
     NL_TRY(take_parameters(command, &made));
     if (is_run) return nl_command_dispatch(command, made.statement);
     NL_CHECK(made.statement->kind == NL_AST_STATEMENT_QUERY);
@@ -252,7 +254,7 @@ static nl_status find_files(nl_command *command, const nl_command_tree *tree, nl
     const nl_logical *plan = NULL;
     NL_TRY(tree->make(tree->context, command->session, command->arena, &made));
     command->text = made.text;
-    prepare(command);
+    nl_command_prepare(command);
     if (made.statement->kind != NL_AST_STATEMENT_QUERY) return NULL;
     NL_TRY(nl_analyze_query(&command->context, made.statement->query, &plan));
     NL_TRY(nl_command_optimize(command, plan, &plan));

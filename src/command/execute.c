@@ -10,7 +10,7 @@ static nl_status query_text(nl_command *command, const nl_ast_execute_immediate 
     nl_str name;
     NL_TRY(nl_variable_find(command, &execute->variable, &name));
     const nl_value *value = nl_session_find_variable(command->session, name);
-    const nl_str shown = nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(name));
+    const nl_str shown = nl_command_quoted(command, &execute->variable.parts[execute->variable.count - 1].text, 1);
     if (value->type->id != NL_TYPE_STRING)
         return NL_RAISE(INVALID_VARIABLE_TYPE_FOR_QUERY_EXECUTE_IMMEDIATE,
                         NL_P_STR("varType", nl_arena_f(command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_type_sql(command->arena, value->type)))));
@@ -116,6 +116,7 @@ nl_status nl_run_execute_immediate(nl_command *command, const nl_ast_statement *
     command->context.parameters = values;
     command->context.parameter_names = names;
     command->context.parameter_count = execute->arguments.count;
+    command->scope = NULL; /* the text knows nothing of a script around it */
     nl_ast_statement *inner = NULL;
     NL_TRY(nl_command_parse(command, &inner));
     if (inner->kind == NL_AST_STATEMENT_EXECUTE_IMMEDIATE) return NL_RAISE(NESTED_EXECUTE_IMMEDIATE, NL_P_STR("sqlString", command->text));

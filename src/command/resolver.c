@@ -2,6 +2,7 @@
  * view of the session, or files (format.`path`). */
 #include "command/catalog_views.h"
 #include "command/plain_tables.h"
+#include "command/script.h"
 
 #include "base/number.h"
 #include "exec/sources.h"
@@ -375,14 +376,18 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     return not_found(command, parts, part_count);
 }
 
-static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, bool *is_found)
+static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, nl_str *shown, bool *is_found)
 {
     nl_command *command = command_of(self);
+    const nl_script_scope *owner = NULL;
+    const nl_str local = nl_script_find(command, parts, part_count, &owner);
     const bool has_prefix = (part_count == 2 && nl_str_is_nocase(parts[0], "session")) ||
                             (part_count == 3 && nl_str_is_nocase(parts[0], "system") && nl_str_is_nocase(parts[1], "session"));
-    const nl_value *held = part_count == 1 || has_prefix ? nl_session_find_variable(command->session, parts[part_count - 1]) : NULL;
+    const nl_value *held = local.data ? nl_session_find_variable(command->session, local) : part_count == 1 || has_prefix ? nl_session_find_variable(command->session, parts[part_count - 1]) : NULL;
     *is_found = held != NULL;
-    if (held) *value = nl_value_copy(arena, held);
+    if (!held) return NULL;
+    *value = nl_value_copy(arena, held);
+    *shown = local.data ? nl_script_shown(arena, owner, parts[part_count - 1]) : nl_arena_f(arena, "system.session." NL_STR_FMT, NL_STR_ARG(parts[part_count - 1]));
     return NULL;
 }
 

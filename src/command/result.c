@@ -1,4 +1,5 @@
 /* command/result.c - the result of a statement: a stream of a plan's batches, or rows made by a command. */
+#include "command/cached.h"
 #include "command/command_private.h"
 
 #include <stdlib.h>
@@ -133,8 +134,16 @@ nl_status nl_command_stream(nl_command *command, const nl_logical *plan)
     command->result->schema = plan_row_type(command->arena, plan);
     NL_TRY(nl_command_optimize(command, plan, &optimized));
     command->result->kind = NL_RESULT_QUERY;
+    if (command->is_kept) NL_TRY(nl_cached_make(command, optimized, &optimized));
     command->result->deferred = command->is_deferred ? optimized : NULL;
     return command->is_deferred ? NULL : nl_stream_open(&command->query, optimized, &command->result->stream);
+}
+
+void nl_command_forward(nl_command *command, const nl_type *schema, const nl_result_source *source)
+{
+    command->result->schema = schema;
+    command->result->kind = NL_RESULT_QUERY;
+    command->result->source = *source;
 }
 
 nl_status nl_command_rows(nl_command *command, const nl_field *fields, uint32_t field_count, nl_rows **rows)

@@ -1,13 +1,15 @@
 /* command/variables.c - DECLARE VARIABLE, SET VARIABLE and SET of a variable by mistake. */
 #include "command/variables.h"
 
+#include "command/script.h"
+
 #include "function/cast.h"
 #include "function/coercion.h"
 
 nl_status nl_variable_unresolved(nl_command *command, const nl_str *parts, uint32_t count)
 {
     return NL_RAISE(UNRESOLVED_VARIABLE, NL_P_STR("variableName", nl_command_quoted(command, parts, count)),
-                    NL_P("searchPath", "`system`.`session`"));
+                    NL_P("searchPath", command->scope ? "`SYSTEM`.`SESSION`" : "`system`.`session`"));
 }
 
 /* v, session.v, system.session.v: the last part, or data NULL. */
@@ -23,9 +25,13 @@ nl_status nl_variable_find(nl_command *command, const nl_ast_name *written, nl_s
     const nl_str *parts;
     uint32_t count;
     NL_TRY(nl_command_name(command, written, &parts, &count));
+    const nl_script_scope *owner = NULL;
+    *name = nl_script_find(command, parts, count, &owner);
+    if (name->data) return NULL;
     *name = variable_name(parts, count);
     if (name->data && nl_session_find_variable(command->session, *name)) return NULL;
-    return nl_command_at(command, nl_variable_unresolved(command, parts, count), written->range);
+    nl_status status = nl_variable_unresolved(command, parts, count);
+    return command->scope ? status : nl_command_at(command, status, written->range);
 }
 
 nl_status nl_variable_cast(nl_command *command, const nl_value *value, const nl_type *type, nl_value *cast)
@@ -42,13 +48,12 @@ nl_status nl_variable_cast(nl_command *command, const nl_value *value, const nl_
 /* ---- DECLARE ----------------------------------------------------------------------------------------------------- */
 
 /* A default is a constant: subqueries are refused by the name of the variable. */
-static nl_status default_of(nl_command *command, const nl_ast_declare_variable *declare, nl_str name, nl_value *value)
+static nl_status default_of(nl_command *command, const nl_ast_declare_variable *declare, nl_str quoted, nl_value *value)
 {
     const nl_expr *expr = NULL;
     const nl_ast_expr *written = declare->default_value;
     NL_TRY(nl_analyze_expr(&command->context, written, NULL, 0, &expr));
     const nl_str sql = nl_str_slice(command->text, written->range.start, written->range.stop);
-    const nl_str quoted = nl_arena_f(command->arena, "`system`.`session`.`" NL_STR_FMT "`", NL_STR_ARG(name));
     if (nl_expr_has(expr, NL_EXPR_SUBQUERY))
         return NL_RAISE(INVALID_DEFAULT_VALUE__SUBQUERY_EXPRESSION, NL_P("statement", "DECLARE VARIABLE"), NL_P_STR("colName", quoted),
                         NL_P_STR("defaultValue", sql));
@@ -58,6 +63,13 @@ static nl_status default_of(nl_command *command, const nl_ast_declare_variable *
     return nl_expr_evaluate(command->arena, expr, &command->confs, command->text, value);
 }
 
+static nl_status check_local(nl_command *command, const nl_ast_declare_variable *declare, const nl_str *parts, uint32_t count)
+{
+    const nl_str shown = nl_command_quoted(command, parts, count);
+    if (declare->is_replace) return NL_RAISE(INVALID_VARIABLE_DECLARATION__REPLACE_LOCAL_VARIABLE, NL_P_STR("varName", shown));
+    return count == 1 ? NULL : NL_RAISE(INVALID_VARIABLE_DECLARATION__QUALIFIED_LOCAL_VARIABLE, NL_P_STR("varName", shown));
+}
+
 nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_declare_variable *declare = statement->declare_variable;
@@ -65,12 +77,17 @@ nl_status nl_run_declare_variable(nl_command *command, const nl_ast_statement *s
     uint32_t count;
     const nl_type *type = NULL;
     NL_TRY(nl_command_name(command, &declare->name, &parts, &count));
-    const nl_str name = variable_name(parts, count);
+    const nl_str name = command->scope ? parts[count - 1] : variable_name(parts, count);
     if (!name.data) return nl_variable_unresolved(command, parts, count);
+    if (command->scope) NL_TRY(check_local(command, declare, parts, count));
+    const nl_str system[] = {NL_STR("system"), NL_STR("session"), name};
+    const nl_str local[] = {NL_STR("local"), command->scope ? command->scope->label : NL_STR(""), name};
+    const nl_str quoted = nl_command_quoted(command, command->scope ? local : system, 3);
     if (declare->type) NL_TRY(nl_ast_type_to_type(command->arena, declare->type, &type));
     nl_value value = nl_value_null(type ? type : nl_type_of(NL_TYPE_NULL));
-    if (declare->default_value) NL_TRY(default_of(command, declare, name, &value));
+    if (declare->default_value) NL_TRY(default_of(command, declare, quoted, &value));
     if (declare->default_value && type) NL_TRY(nl_variable_cast(command, &value, type, &value));
+    if (command->scope) return nl_script_declare(command, name, &value);
     return nl_session_put_variable(command->session, name, &value, &value, declare->is_replace);
 }
 

@@ -52,7 +52,8 @@ struct nl_resolver {
     nl_status (*find_relation)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_time_travel *travel,
                                const nl_str *in_namespace, uint32_t in_namespace_count, nl_arena *arena, nl_resolved_relation *found);
     /* Session variables (DECLARE); *is_found false when there is none. */
-    nl_status (*find_variable)(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, bool *is_found);
+    /* shown: its whole name, of a script's one too. */
+    nl_status (*find_variable)(nl_resolver *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_value *value, nl_str *shown, bool *is_found);
     /* Functions of CREATE FUNCTION; may be NULL. in_namespace as in find_relation. */
     nl_status (*find_function)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
                                nl_arena *arena, nl_sql_function *found);

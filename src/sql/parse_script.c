@@ -13,7 +13,7 @@ bool nl_parser_starts_script(const nl_parser *p)
 
 static bool starts_label(const nl_parser *p)
 {
-    if (!nl_parser_is_identifier_at(p, p->at)) return false;
+    if (!nl_parser_is_identifier_at(p, p->at) || nl_parser_is(p, NL_T_SELECT)) return false; /* SELECT :parameter */
     uint32_t at = p->at + 1;
     while (nl_parser_kind_at(p, at) == NL_T_DOT && nl_parser_is_identifier_at(p, at + 1)) at += 2;
     return nl_parser_kind_at(p, at) == NL_T_COLON;
@@ -30,6 +30,17 @@ static nl_str label_of(nl_parser *p, const nl_ast_name *name)
     return (nl_str){out, length};
 }
 
+/* Names that qualify what is no local variable. */
+static nl_status check_free_label(nl_parser *p, nl_ast_ident label)
+{
+    static const char *const taken[] = {"builtin", "session", "system"};
+    for (size_t i = 0; i < NL_COUNT(taken); i++)
+        if (nl_str_is_nocase(label.text, taken[i]))
+            return NL_REFUSE(p, NL_NO_PLACE, LABEL_OR_FOR_VARIABLE_NAME_FORBIDDEN,
+                             NL_P_STR("label", nl_arena_f(p->arena, "`" NL_STR_FMT "`", NL_STR_ARG(label.text))));
+    return NULL;
+}
+
 static nl_status parse_label(nl_parser *p, nl_ast_ident *label)
 {
     nl_ast_name name;
@@ -39,6 +50,7 @@ static nl_status parse_label(nl_parser *p, nl_ast_ident *label)
     if (name.count > 1)
         return NL_REFUSE(p, NL_NO_PLACE, INVALID_LABEL_USAGE__QUALIFIED_LABEL_NAME,
                          NL_P_STR("labelName", nl_parser_upper(p, label_of(p, &name))));
+    NL_TRY(check_free_label(p, *label));
     for (const nl_label_scope *scope = p->labels; scope; scope = scope->outer)
         if (scope->label.data && nl_str_equal_nocase(scope->label, label->text))
             return NL_REFUSE(p, NL_NO_PLACE, LABEL_OR_FOR_VARIABLE_ALREADY_EXISTS,
@@ -225,6 +237,7 @@ static nl_status parse_loop_head(nl_parser *p, nl_token_kind kind, nl_ast_script
         bool has_variable = nl_parser_is_identifier_at(p, p->at) && nl_parser_ahead(p, 1) == NL_T_AS;
         if (has_variable) {
             NL_TRY(nl_parse_name_part(p, &loop->variable));
+            NL_TRY(check_free_label(p, loop->variable));
             p->at++;
         }
         bool was_in_query = p->is_in_for_query;

@@ -237,12 +237,12 @@ static nl_status find_variable(nl_scope *scope, const nl_str *parts, uint32_t pa
     if (!context->resolver || !context->resolver->find_variable) return NULL;
     for (uint32_t count = part_count; count > 0; count--) {
         nl_value value = {0};
+        nl_str shown = {0};
         bool is_found = false;
-        NL_TRY(context->resolver->find_variable(context->resolver, parts, count, context->arena, &value, &is_found));
+        NL_TRY(context->resolver->find_variable(context->resolver, parts, count, context->arena, &value, &shown, &is_found));
         if (!is_found) continue;
         const nl_expr *literal = nl_expr_literal(context->arena, &value);
-        const nl_str text = nl_arena_f(context->arena, "variablereference(system.session." NL_STR_FMT "=" NL_STR_FMT ")",
-                                       NL_STR_ARG(parts[count - 1]), NL_STR_ARG(nl_literal_sql(scope, &value)));
+        const nl_str text = nl_arena_f(context->arena, "variablereference(" NL_STR_FMT "=" NL_STR_FMT ")", NL_STR_ARG(shown), NL_STR_ARG(nl_literal_sql(scope, &value)));
         literal = nl_expr_with_pretty(context->arena, literal, nl_pretty_text(context->arena, text));
         return extract_fields(scope, literal, parts + count, part_count - count, result);
     }

@@ -333,7 +333,7 @@ static int64_t value_or(const fields *in, nl_datetime_field field, int64_t missi
     return has(in, field) ? in->values[field] : missing;
 }
 
-/* A day of the year wins over month and day unless all of year, month and day are there; they must agree then. */
+/* A day of the year is the date; month and day, where they are there, must agree with it. */
 static bool resolve_date(const fields *in, int64_t *days)
 {
     int64_t year = value_or(in, NL_DT_YEAR, 1970);
@@ -348,7 +348,6 @@ static bool resolve_date(const fields *in, int64_t *days)
     int64_t day_of_year = in->values[NL_DT_DAY_OF_YEAR];
     if (day_of_year < 1 || day_of_year > (nl_is_leap_year(year) ? 366 : 365)) return false;
     *days = nl_days_from_civil(year, 1, 1) + day_of_year - 1;
-    if (!has(in, NL_DT_YEAR)) return true;
     nl_civil civil;
     nl_civil_from_days(*days, &civil);
     return (!has(in, NL_DT_MONTH) || civil.month == month) && (!has(in, NL_DT_DAY) || civil.day == day);

@@ -122,6 +122,7 @@ static void append_interval_dt(nl_builder *out, const nl_type *type, int64_t mic
         [NL_FIELD_DAY] = 86400000000ull, [NL_FIELD_HOUR] = 3600000000ull, [NL_FIELD_MINUTE] = 60000000ull,
         [NL_FIELD_SECOND] = 1000000ull};
     uint64_t rest = micros < 0 ? 0 - (uint64_t)micros : (uint64_t)micros;
+    if (is_hive) rest -= rest % unit_micros[type->end_field] * (type->end_field != NL_FIELD_SECOND); /* what lies below the end field is not shown */
     uint8_t start = is_hive ? NL_FIELD_DAY : type->start_field;
     uint8_t end = is_hive ? NL_FIELD_SECOND : type->end_field;
     if (!is_hive) nl_append_c(out, "INTERVAL '");

@@ -31,6 +31,7 @@ typedef struct nl_command {
     nl_list plain_read; /* nl_str *: locations of tables over plain files that the statement reads */
     uint32_t view_depth;
     const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */
+    nl_str made_function;          /* the permanent function being created, quoted: its body may mention no temporary object; or none */
     bool is_made_in_catalog;       /* made_view is one that a catalog keeps */
 } nl_command;
 

@@ -59,13 +59,29 @@ static nl_status list_known(nl_command *command)
     return NULL;
 }
 
+/* a.b as `a`.`b` */
+static nl_str quoted_parts(nl_command *command, nl_str name)
+{
+    nl_str quoted = {0};
+    for (size_t at = 0; at <= name.length;) {
+        const size_t point = nl_str_find_char(name, '.', at);
+        const size_t stop = point == NL_NOT_FOUND ? name.length : point;
+        quoted = nl_arena_f(command->arena, NL_STR_FMT "%s`" NL_STR_FMT "`", NL_STR_ARG(quoted), quoted.length ? "." : "", NL_STR_ARG(nl_str_slice(name, at, stop)));
+        at = stop + 1;
+    }
+    return quoted;
+}
+
 nl_status nl_run_set_conf(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_set_conf *set = statement->set_conf;
     if (set->is_verbose) return list_known(command);
     if (!set->key.data) return list_all(command);
-    if (nl_session_find_variable(command->session, set->key))
-        return NL_RAISE(UNSUPPORTED_FEATURE__SET_VARIABLE_USING_SET, NL_P_STR("variableName", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(set->key))));
+    nl_str variable = set->key;
+    if (nl_str_starts_nocase(variable, NL_STR("system.session."))) variable = nl_str_slice(variable, 7, variable.length);
+    if (nl_str_starts_nocase(variable, NL_STR("session."))) variable = nl_str_slice(variable, 8, variable.length);
+    if (nl_session_find_variable(command->session, variable))
+        return NL_RAISE(UNSUPPORTED_FEATURE__SET_VARIABLE_USING_SET, NL_P_STR("variableName", quoted_parts(command, set->key)));
     if (set->value.data) {
         NL_TRY(nl_session_set(command->session, set->key, set->value));
         return one_row(command, set->key, set->value);

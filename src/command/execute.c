@@ -19,6 +19,18 @@ static nl_status query_text(nl_command *command, const nl_ast_execute_immediate 
     return NULL;
 }
 
+/* A name among them is a variable's. */
+static nl_status as_variable(nl_command *command, const nl_ast_expr *value, nl_status status)
+{
+    const bool is_column = value->kind == NL_AST_EXPR_COLUMN && value->column.count;
+    if (!status || !is_column) return status;
+    if (nl_error_condition(status) != NL_COND_UNRESOLVED_COLUMN__WITHOUT_SUGGESTION) return status;
+    nl_error_free(status);
+    nl_str *parts = NL_NEW_ARRAY(command->arena, nl_str, value->column.count);
+    for (uint32_t i = 0; i < value->column.count; i++) parts[i] = value->column.parts[i].text;
+    return nl_command_at(command, nl_variable_unresolved(command, parts, value->column.count), value->range);
+}
+
 /* The values of USING, analyzed in the text of the EXECUTE statement itself. */
 static nl_status make_parameters(nl_command *command, const nl_ast_exprs *arguments, nl_value **values, nl_str **names)
 {
@@ -29,9 +41,12 @@ static nl_status make_parameters(nl_command *command, const nl_ast_exprs *argume
         const bool is_named = argument->kind == NL_AST_EXPR_ALIAS;
         const nl_ast_expr *value = is_named ? argument->alias.input : argument;
         const nl_expr *expr = NULL;
+        const bool is_variable = value->kind == NL_AST_EXPR_COLUMN && value->column.count;
         if (is_named) (*names)[i] = argument->alias.names.items[0].text;
-        NL_TRY(nl_analyze_expr(&command->context, value, NULL, 0, &expr));
-        if (!nl_expr_is_constant(expr))
+        if (is_variable && !is_named) (*names)[i] = value->column.parts[value->column.count - 1].text; /* USING p gives :p, too */
+        NL_TRY(as_variable(command, value, nl_analyze_expr(&command->context, value, NULL, 0, &expr)));
+        const bool has_variable = !is_variable && nl_str_find(nl_expr_pretty_str(command->arena, expr), NL_STR("variablereference("), 0) != NL_NOT_FOUND;
+        if (!nl_expr_is_constant(expr) || has_variable)
             return NL_RAISE(UNSUPPORTED_EXPR_FOR_PARAMETER,
                             NL_P_STR("invalidExprSql", nl_arena_f(command->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(nl_expr_pretty_str(command->arena, expr)))));
         NL_TRY(nl_expr_evaluate(command->arena, expr, &command->confs, command->text, &(*values)[i]));

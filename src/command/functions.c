@@ -19,6 +19,27 @@ static nl_status stored_name(nl_command *command, const nl_str *parts, uint32_t 
     return NULL;
 }
 
+static nl_status check_type(const nl_ast_type *type)
+{
+    const bool is_text = type->kind == NL_AST_TYPE_SIMPLE && !type->made && (nl_str_is_nocase(type->name, "char") || nl_str_is_nocase(type->name, "character") || nl_str_is_nocase(type->name, "varchar"));
+    return is_text ? NL_RAISE(UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING) : NULL;
+}
+
+/* The columns of RETURNS TABLE (…). */
+static nl_status check_outputs(nl_command *command, const nl_ast_create_function *create)
+{
+    const nl_ast_fields *fields = &create->table_columns;
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (fields->items[i].is_not_null) return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", fields->items[i].name.text));
+        NL_TRY(check_type(fields->items[i].type));
+        for (uint32_t j = 0; j < i; j++)
+            if (nl_str_equal_nocase(fields->items[i].name.text, fields->items[j].name.text))
+                return NL_RAISE(DUPLICATE_ROUTINE_RETURNS_COLUMNS, NL_P_STR("routineName", create->name.parts[create->name.count - 1].text),
+                                NL_P_STR("columns", quoted(command, &fields->items[j].name.text, 1)));
+    }
+    return create->returns ? check_type(create->returns) : NULL;
+}
+
 static nl_status check_parameters(nl_command *command, const nl_ast_create_function *create, const nl_column **columns)
 {
     const uint32_t count = create->parameters.count;
@@ -30,6 +51,7 @@ static nl_status check_parameters(nl_command *command, const nl_ast_create_funct
         const nl_ast_column_definition *parameter = &create->parameters.items[i];
         if (parameter->is_not_null)
             return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", parameter->name.text));
+        NL_TRY(check_type(parameter->type));
         for (uint32_t j = 0; j < i; j++)
             if (nl_str_equal_nocase(parameter->name.text, create->parameters.items[j].name.text))
                 return NL_RAISE(DUPLICATE_ROUTINE_PARAMETER_NAMES, NL_P_STR("routineName", function.text),
@@ -52,22 +74,39 @@ static bool find_complex(void *context, const nl_expr *expr)
 }
 
 /* The body is analyzed over its parameters, so that what it lacks is said now. */
-static nl_status check_body(nl_command *command, const nl_ast_create_function *create)
+static nl_status check_body(nl_command *command, const nl_ast_create_function *create, nl_str full_name, nl_str shown)
 {
     const nl_column *columns = NULL;
     const nl_expr *body = NULL;
     const nl_type *type = NULL;
     bool is_complex = false;
     NL_TRY(check_parameters(command, create, &columns));
+    NL_TRY(check_outputs(command, create));
     if (create->is_table && !create->body_query)
         return NL_RAISE(USER_DEFINED_FUNCTIONS__SQL_TABLE_UDF_BODY_MUST_BE_A_QUERY, NL_P_STR("name", create->name.parts[create->name.count - 1].text));
-    if (create->is_table) return NULL; /* its parameters are seen from inside a query: a call says what is wrong */
     if (create->returns) NL_TRY(nl_ast_type_to_type(command->arena, create->returns, &type));
-    if (!create->body_expr) return NULL;
-    NL_TRY(nl_analyze_expr(&command->context, create->body_expr, columns, create->parameters.count, &body));
+    const nl_sql_function made = {.function = create, .text = command->text, .full_name = full_name, .is_temporary = create->is_temporary};
+    if (!create->is_temporary) command->made_function = shown;
+    nl_status status = nl_analyze_sql_function(&command->context, &made, columns, &body);
+    command->made_function = (nl_str){0};
+    NL_TRY(status);
+    if (!body) return NULL;
     nl_expr_walk(body, find_complex, &is_complex);
     if (is_complex) return NL_RAISE(USER_DEFINED_FUNCTIONS__CANNOT_CONTAIN_COMPLEX_FUNCTIONS, NL_P_STR("queryText", create->body_text));
     return NULL;
+}
+
+/* As errors show it: with its namespace. */
+static nl_str shown_name(nl_command *command, const nl_str *parts, uint32_t count)
+{
+    if (count > 1) return quoted(command, parts, count);
+    const nl_str *current;
+    uint32_t current_count;
+    nl_session_current_namespace(command->session, &current, &current_count);
+    nl_str *all = NL_NEW_ARRAY(command->arena, nl_str, current_count + 2);
+    for (uint32_t i = 0; i < current_count; i++) all[i] = current[i];
+    all[current_count] = parts[0];
+    return quoted(command, all, current_count + 1);
 }
 
 nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *statement)
@@ -75,7 +114,7 @@ nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *st
     const nl_ast_create_function *create = statement->create_function;
     const nl_str *parts;
     uint32_t count;
-    nl_session_function function = {.is_temporary = create->is_temporary, .text = command->text};
+    nl_session_function function = {.is_temporary = create->is_temporary, .is_ansi = command->confs.is_ansi, .text = command->text};
     NL_TRY(nl_command_name(command, &create->name, &parts, &count));
     if (create->class_name.data)
         return NL_RAISE(CANNOT_LOAD_FUNCTION_CLASS, NL_P_STR("className", create->class_name), NL_P_STR("functionName", quoted(command, parts, count)));
@@ -85,7 +124,7 @@ nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *st
     if (exists && !create->is_replace)
         return NL_RAISE(ROUTINE_ALREADY_EXISTS, NL_P("newRoutineType", "routine"), NL_P("existingRoutineType", "routine"),
                         NL_P_STR("routineName", quoted(command, parts, count)));
-    NL_TRY(check_body(command, create));
+    NL_TRY(check_body(command, create, function.name, shown_name(command, parts, count)));
     function.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &function.namespace_parts, &function.namespace_count);
     return nl_session_put_function(command->session, &function);

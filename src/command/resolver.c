@@ -12,6 +12,12 @@ static nl_command *command_of(nl_resolver *resolver)
     return NL_CONTAINER(resolver, nl_command, resolver);
 }
 
+static nl_status raise_temporary(nl_command *command, const char *object, nl_str name, const char *temporary, nl_str temporary_name)
+{
+    return NL_RAISE(INVALID_TEMP_OBJ_REFERENCE, NL_P("obj", object), NL_P_STR("objName", name), NL_P("tempObj", temporary),
+                    NL_P_STR("tempObjName", nl_command_quoted(command, &temporary_name, 1)));
+}
+
 static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_resolved_relation *found)
 {
     const nl_temp_view *made = command->made_view;
@@ -24,8 +30,8 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create view " NL_STR_FMT " that references temporary view: [" NL_STR_FMT "]", NL_STR_ARG(made->name),
                              NL_STR_ARG(view->name));
     if (made && nl_view_is_permanent(made) && !nl_view_is_permanent(view))
-        return NL_RAISE(INVALID_TEMP_OBJ_REFERENCE, NL_P("obj", "VIEW"), NL_P_STR("objName", nl_command_quoted(command, &made->name, 1)),
-                        NL_P("tempObj", "VIEW"), NL_P_STR("tempObjName", nl_command_quoted(command, &view->name, 1)));
+        return raise_temporary(command, "VIEW", nl_command_quoted(command, &made->name, 1), "VIEW", view->name);
+    if (command->made_function.data && !nl_view_is_permanent(view)) return raise_temporary(command, "FUNCTION", command->made_function, "VIEW", view->name);
     if (view->make_query) {
         found->view_text = NL_STR("");
         return view->make_query(view->handle, command->session, command->arena, &found->view, &found->view_text);
@@ -386,6 +392,10 @@ static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t 
     const nl_value *held = local.data ? nl_session_find_variable(command->session, local) : part_count == 1 || has_prefix ? nl_session_find_variable(command->session, parts[part_count - 1]) : NULL;
     *is_found = held != NULL;
     if (!held) return NULL;
+    const nl_temp_view *made = command->made_view;
+    if (made && (command->is_made_in_catalog || nl_view_is_permanent(made)))
+        return raise_temporary(command, "VIEW", nl_command_quoted(command, &made->name, 1), "VARIABLE", parts[part_count - 1]);
+    if (command->made_function.data) return raise_temporary(command, "FUNCTION", command->made_function, "VARIABLE", parts[part_count - 1]);
     *value = nl_value_copy(arena, held);
     *shown = local.data ? nl_script_shown(arena, owner, parts[part_count - 1]) : nl_arena_f(arena, "system.session." NL_STR_FMT, NL_STR_ARG(parts[part_count - 1]));
     return NULL;
@@ -403,6 +413,7 @@ static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t 
         held = nl_command_find_function(command, full, full_count);
     }
     if (!held) return NULL;
+    if (held->is_temporary && command->made_function.data) return raise_temporary(command, "FUNCTION", command->made_function, "FUNCTION", parts[part_count - 1]);
     if (held->python) {
         found->python = nl_python_function_copy(arena, held->python);
         return NULL;
@@ -417,6 +428,7 @@ static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t 
     found->function = statement->create_function;
     found->full_name = nl_arena_str(arena, held->name);
     found->is_temporary = held->is_temporary;
+    found->is_ansi = held->is_ansi;
     found->namespace_parts = scope;
     found->namespace_count = held->namespace_count + 1;
     return NULL;

@@ -57,7 +57,7 @@ static nl_status default_of(nl_command *command, const nl_ast_declare_variable *
     if (nl_expr_has(expr, NL_EXPR_SUBQUERY))
         return NL_RAISE(INVALID_DEFAULT_VALUE__SUBQUERY_EXPRESSION, NL_P("statement", "DECLARE VARIABLE"), NL_P_STR("colName", quoted),
                         NL_P_STR("defaultValue", sql));
-    if (!nl_expr_is_constant(expr))
+    if (!nl_expr_is_constant(expr) && nl_expr_is_deterministic(expr))
         return NL_RAISE(INVALID_DEFAULT_VALUE__NOT_CONSTANT, NL_P("statement", "DECLARE VARIABLE"), NL_P_STR("colName", quoted),
                         NL_P_STR("defaultValue", sql));
     return nl_expr_evaluate(command->arena, expr, &command->confs, command->text, value);
@@ -127,6 +127,23 @@ nl_status nl_variables_assign(nl_command *command, const nl_str *names, uint32_t
     return NULL;
 }
 
+/* DEFAULT inside an expression is no column. */
+static bool names_default(const nl_error *status)
+{
+    if (!status) return false;
+    const nl_condition condition = nl_error_condition(status);
+    if (condition != NL_COND_UNRESOLVED_COLUMN__WITHOUT_SUGGESTION && condition != NL_COND_UNRESOLVED_COLUMN__WITH_SUGGESTION) return false;
+    const char *name = nl_error_param(status, "objectName");
+    return name && nl_str_is_nocase(nl_str_from(name), "`default`");
+}
+
+static nl_status check_placement(nl_status status)
+{
+    if (!names_default(status)) return status;
+    nl_error_free(status);
+    return NL_RAISE(DEFAULT_PLACEMENT_INVALID);
+}
+
 /* SET VAR a = b, b = a: one row of all the values, made before any is stored. */
 static nl_status set_each(nl_command *command, const nl_ast_assignments *assignments)
 {
@@ -146,7 +163,7 @@ static nl_status set_each(nl_command *command, const nl_ast_assignments *assignm
         const nl_ast_term term = {.kind = NL_AST_TERM_SELECT, .select = &select};
         const nl_ast_query query = {.body = NL_UNCONST(&term)};
         const nl_logical *plan = NULL;
-        NL_TRY(nl_analyze_query(&command->context, &query, &plan));
+        NL_TRY(check_placement(nl_analyze_query(&command->context, &query, &plan)));
         NL_TRY(nl_variables_assign(command, selected, select.items.count, plan));
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -157,6 +174,43 @@ static nl_status set_each(nl_command *command, const nl_ast_assignments *assignm
     return NULL;
 }
 
+/* DEFAULT as an output of the query, or as the value that it is: the variable's default, handed over as a parameter. */
+static void put_default(nl_command *command, nl_ast_expr **place, nl_str name)
+{
+    if (!is_default(*place)) return;
+    nl_plan_context *context = &command->context;
+    const uint32_t count = context->parameter_count;
+    nl_value *values = NL_NEW_ARRAY(command->arena, nl_value, count + 1);
+    nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = context->parameters[i];
+        names[i] = context->parameter_names ? context->parameter_names[i] : (nl_str){0};
+    }
+    values[count] = nl_value_copy(command->arena, nl_session_variable_default(command->session, name));
+    names[count] = nl_arena_f(command->arena, "default of " NL_STR_FMT, NL_STR_ARG(name));
+    context->parameters = values;
+    context->parameter_names = names;
+    context->parameter_count = count + 1;
+    nl_ast_expr *marker = NL_NEW(command->arena, nl_ast_expr);
+    *marker = (nl_ast_expr){.kind = NL_AST_EXPR_PARAMETER, .range = (*place)->range};
+    marker->parameter.name.text = names[count];
+    *place = marker;
+}
+
+static void put_defaults(nl_command *command, const nl_ast_query *query, const nl_str *names, uint32_t count)
+{
+    const nl_ast_term *term = query->body;
+    while (term->kind == NL_AST_TERM_SUBQUERY) term = term->query->body;
+    if (term->kind == NL_AST_TERM_SELECT)
+        for (uint32_t i = 0; i < term->select->items.count && i < count; i++) put_default(command, &term->select->items.items[i], names[i]);
+    if (term->kind != NL_AST_TERM_VALUES || term->values->kind != NL_AST_RELATION_VALUES) return;
+    for (uint32_t r = 0; r < term->values->rows.count; r++) {
+        nl_ast_expr **row = &term->values->rows.items[r];
+        if ((*row)->kind != NL_AST_EXPR_ROW) put_default(command, row, names[0]);
+        for (uint32_t i = 0; (*row)->kind == NL_AST_EXPR_ROW && i < (*row)->row.count && i < count; i++) put_default(command, &(*row)->row.items[i], names[i]);
+    }
+}
+
 nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_set_variable *set = statement->set_variable;
@@ -164,6 +218,12 @@ nl_status nl_run_set_variable(nl_command *command, const nl_ast_statement *state
     const nl_logical *plan = NULL;
     nl_str *names = NL_NEW_ARRAY(command->arena, nl_str, set->targets.count + 1);
     NL_TRY(nl_variables_find(command, set->targets.items, set->targets.count, names));
-    NL_TRY(nl_analyze_query(&command->context, set->query, &plan));
+    nl_status status = nl_analyze_query(&command->context, set->query, &plan);
+    if (names_default(status)) { /* there is no column of that name */
+        nl_error_free(status);
+        put_defaults(command, set->query, names, set->targets.count);
+        status = check_placement(nl_analyze_query(&command->context, set->query, &plan));
+    }
+    NL_TRY(status);
     return nl_variables_assign(command, names, set->targets.count, plan);
 }

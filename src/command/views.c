@@ -221,6 +221,21 @@ static nl_str option_value(const nl_property *options, uint32_t option_count, co
     return (nl_str){0};
 }
 
+/* Columns without files: a view without rows. */
+static nl_status put_empty_view(nl_command *command, nl_str name, const nl_ast_create_temp_view_using *create, const nl_type *schema)
+{
+    nl_str list = {0};
+    for (uint32_t i = 0; i < schema->child_count; i++) {
+        const nl_field *field = &schema->children[i];
+        list = nl_arena_f(command->arena, NL_STR_FMT "%sCAST(NULL AS " NL_STR_FMT ") AS " NL_STR_FMT, NL_STR_ARG(list), i ? ", " : "",
+                          NL_STR_ARG(nl_type_sql(command->arena, field->type)), NL_STR_ARG(nl_command_quoted(command, &field->name, 1)));
+    }
+    const nl_temp_view view = {.name = name, .is_global = create->is_global,
+                               .sql = nl_arena_f(command->arena, "SELECT " NL_STR_FMT " WHERE false", NL_STR_ARG(list)),
+                               .catalog = nl_session_current_catalog(command->session)};
+    return nl_session_put_view(command->session, &view, create->is_replace);
+}
+
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_create_temp_view_using *create = statement->create_temp_view_using;
@@ -238,6 +253,7 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     const nl_str path = option_value(options, option_count, "path");
     const nl_str format = provider[provider_count - 1];
     if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
+    if (!path.data && schema) return put_empty_view(command, parts[0], create, schema);
     if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
     /* The source outlives the statement: it is paid for by the session. */
     nl_fs *fs = NULL;

@@ -330,6 +330,13 @@ nl_status nl_function_bind(nl_bind *bind, const nl_function_row *const *rows, ui
     return NULL;
 }
 
+static bool takes_lambda(const nl_function_row *const *rows, uint32_t row_count)
+{
+    for (uint32_t r = 0; r < row_count; r++)
+        if (rows[r]->signature && strstr(rows[r]->signature, "lambda(")) return true;
+    return false;
+}
+
 nl_status nl_function_lambda_types(nl_bind *bind, const nl_function_row *const *rows, uint32_t row_count, uint32_t i,
                                    uint32_t parameter_count, const nl_type **types)
 {
@@ -356,6 +363,7 @@ nl_status nl_function_lambda_types(nl_bind *bind, const nl_function_row *const *
             return nl_arena_check(bind->arena);
         }
     }
+    if (!takes_lambda(rows, row_count)) return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NON_HIGHER_ORDER_FUNCTION, NL_P("class", rows[0]->name));
     return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NUM_ARGS_MISMATCH, NL_P_INT("expectedNumArgs", parameter_count),
                     NL_P_INT("actualNumArgs", parameter_count));
 }

@@ -45,14 +45,21 @@ nl_status nl_cast_malformed(nl_cast *cast, uint32_t row)
     return nl_cast_raises(cast) ? raise_invalid(cast, row) : nl_output_null(&cast->out, row);
 }
 
+/* Casts between numbers and intervals overflow with an error whatever the mode. */
+static bool is_strict(const nl_cast *cast)
+{
+    const nl_type_id from = cast->from->id, to = cast->to->id;
+    return cast->mode == NL_CAST_LEGACY && (from == NL_TYPE_INTERVAL_YM || from == NL_TYPE_INTERVAL_DT || to == NL_TYPE_INTERVAL_YM || to == NL_TYPE_INTERVAL_DT);
+}
+
 nl_status nl_cast_overflow(nl_cast *cast, uint32_t row)
 {
-    return nl_cast_raises(cast) ? raise_overflow(cast, row) : nl_output_null(&cast->out, row);
+    return nl_cast_raises(cast) || is_strict(cast) ? raise_overflow(cast, row) : nl_output_null(&cast->out, row);
 }
 
 nl_status nl_cast_decimal_overflow(nl_cast *cast, uint32_t row, nl_str value_text)
 {
-    if (!nl_cast_raises(cast)) return nl_output_null(&cast->out, row);
+    if (!nl_cast_raises(cast) && !is_strict(cast)) return nl_output_null(&cast->out, row);
     if (cast->mode == NL_CAST_STORE && cast->from->id != NL_TYPE_STRING) return raise_overflow(cast, row);
     return NL_RAISE(NUMERIC_VALUE_OUT_OF_RANGE__WITH_SUGGESTION, NL_P_STR("value", value_text),
                     NL_P_INT("precision", cast->to->precision), NL_P_INT("scale", cast->to->scale),

@@ -64,7 +64,8 @@ static nl_status store_integral(nl_cast *cast, uint32_t row, int64_t value)
 {
     uint32_t bits = nl_physical_size(cast->to->physical) * 8;
     int64_t max = (int64_t)(UINT64_MAX >> 1 >> (64 - bits));
-    if ((value > max || value < -max - 1) && cast->mode != NL_CAST_LEGACY) return nl_cast_overflow(cast, row);
+    const bool wraps = cast->mode == NL_CAST_LEGACY && (cast->from->id == NL_TYPE_TIMESTAMP || cast->from->id == NL_TYPE_TIMESTAMP_NTZ);
+    if ((value > max || value < -max - 1) && !wraps) return nl_cast_overflow(cast, row);
     nl_physical_set_i128(cast->to->physical, cast->out.values, row, value);
     return NULL;
 }
@@ -237,16 +238,15 @@ static nl_status decimal_to_interval(nl_cast *cast)
 {
     int64_t unit = unit_of(cast->to);
     bool is_ym = cast->to->id == NL_TYPE_INTERVAL_YM;
-    bool keeps_fraction = cast->to->end_field == NL_FIELD_SECOND;
     int64_t max = is_ym ? INT32_MAX : INT64_MAX;
     EACH_ROW(cast, row, index)
     {
         nl_int128 value = nl_physical_i128(cast->from->physical, cast->in.values, index);
-        nl_int128 amount = 0;
-        bool fits = nl_decimal_rescale(value, cast->from->scale, keeps_fraction ? 6 : 0,
-                                       keeps_fraction ? NL_ROUND_HALF_UP : NL_ROUND_DOWN, &amount);
-        if (fits && !keeps_fraction) fits = amount <= max / unit && amount >= -(max / unit);
-        if (fits && !keeps_fraction) amount *= unit;
+        nl_int128 amount = 0; /* microseconds are kept, whatever the end field */
+        bool fits = is_ym ? nl_decimal_rescale(value, cast->from->scale, 0, NL_ROUND_HALF_UP, &amount)
+                          : !__builtin_mul_overflow(value, (nl_int128)unit, &value) && nl_decimal_rescale(value, cast->from->scale, 0, NL_ROUND_HALF_UP, &amount);
+        if (fits && is_ym) fits = amount <= max / unit && amount >= -(max / unit);
+        if (fits && is_ym) amount *= unit;
         if (!fits || amount > max || amount < -(nl_int128)max - 1)
             NL_TRY(nl_cast_overflow(cast, row));
         else

@@ -33,6 +33,13 @@ typedef struct nl_eval_confs {
     bool is_timestamp_ntz;        /* spark.sql.timestampType is TIMESTAMP_NTZ                   */
     bool is_legacy_time_parser;   /* spark.sql.legacy.timeParserPolicy is LEGACY: patterns are SimpleDateFormat's */
     bool is_last_win;             /* spark.sql.mapKeyDedupPolicy: the later of two equal keys counts, not an error */
+    bool keeps_scale;             /* spark.sql.decimalOperations.allowPrecisionLoss=false: no digits behind the point are given up */
+    bool is_legacy_array_insert;  /* spark.sql.legacy.negativeIndexInArrayInsert                */
+    bool is_concat_string;        /* spark.sql.function.concatBinaryAsString                    */
+    bool is_elt_string;           /* spark.sql.function.eltOutputAsString                       */
+    bool is_plain_error;          /* spark.sql.legacy.raiseErrorWithoutErrorClass               */
+    bool is_legacy_percentile;    /* spark.sql.legacy.percentileDiscCalculation                 */
+    bool is_legacy_interval;      /* spark.sql.legacy.interval.enabled                          */
     const nl_timezone *zone;      /* spark.sql.session.timeZone                                 */
     int64_t now_micros;           /* current_timestamp(): one instant for the whole statement   */
     nl_str current_catalog;

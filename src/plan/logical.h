@@ -218,6 +218,7 @@ bool nl_logical_walk_exprs(const nl_logical *plan, bool (*visit)(void *context, 
 /* Do two plans of different statements give the same rows in the same columns, whatever these are called? Names that qualify count
  * for nothing, expressions are compared as by nl_expr_same, tables by their ops. */
 bool nl_logical_same(const nl_logical *a, const nl_logical *b);
+bool nl_logical_same_subquery(const nl_logical *a, const nl_logical *b); /* of one query: outer columns are what they are */
 uint64_t nl_logical_same_hash(const nl_logical *plan); /* equal for plans that are the same */
 /* Indented text, one node a line, as EXPLAIN prints: "+- Filter (id#0L > 5)". */
 void nl_logical_append_text(const nl_logical *plan, nl_builder *out);

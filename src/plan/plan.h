@@ -40,6 +40,7 @@ typedef struct nl_sql_function {
     nl_str text;                                   /* its statement, for contexts      */
     nl_str full_name;
     bool is_temporary;
+    bool is_ansi;                                  /* how its body runs                */
     const nl_str *namespace_parts;                 /* catalog and namespace of unqualified names in it */
     uint32_t namespace_count;
 } nl_sql_function;
@@ -94,6 +95,9 @@ NL_MUST_USE nl_status nl_analyze_query(nl_plan_context *context, const struct nl
 /* One expression over given columns (DELETE/UPDATE/MERGE conditions and assignments, procedure arguments). */
 NL_MUST_USE nl_status nl_analyze_expr(nl_plan_context *context, const struct nl_ast_expr *expr, const nl_column *columns,
                                       uint32_t column_count, const nl_expr **result);
+/* A function being made: its defaults and its body analyzed over its parameters. *body: of a scalar function with an expression
+ * as body; else NULL. */
+NL_MUST_USE nl_status nl_analyze_sql_function(nl_plan_context *context, const nl_sql_function *function, const nl_column *parameters, const nl_expr **body);
 /* The analyzed expression with constants folded and conditions in their shortest form, for what decides by its form. */
 NL_MUST_USE nl_status nl_simplify_expr(nl_plan_context *context, const nl_expr *expr, const nl_expr **result);
 /* The same for a condition: BOOLEAN, or DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN. */

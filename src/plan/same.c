@@ -15,6 +15,7 @@ typedef struct matching {
     uint32_t column_count, slot_count;
     id_pair *ctes;
     uint32_t cte_count, cte_capacity;
+    bool has_outer;  /* columns that neither plan makes are the same when they are one: of a query around both */
     bool has_failed; /* no memory: nothing is the same */
     nl_expr_matcher matcher;
 } matching;
@@ -56,7 +57,8 @@ static bool note_column(matching *m, uint32_t a, uint32_t b)
 static bool same_column(void *context, nl_column_id a, nl_column_id b)
 {
     const matching *m = context;
-    return m->slot_count > 0 && slot_of(m, a)->b == b;
+    const bool is_noted = m->slot_count > 0 && slot_of(m, a)->a == a;
+    return is_noted ? slot_of(m, a)->b == b : m->has_outer && a == b;
 }
 
 static bool note_cte(matching *m, uint32_t a, uint32_t b)
@@ -233,14 +235,24 @@ static bool same_subquery(void *context, const nl_logical *a, const nl_logical *
     return same_plan(context, a, b);
 }
 
-bool nl_logical_same(const nl_logical *a, const nl_logical *b)
+static bool are_same(const nl_logical *a, const nl_logical *b, bool has_outer)
 {
-    matching m = {0};
+    matching m = {.has_outer = has_outer};
     m.matcher = (nl_expr_matcher){.columns = same_column, .plans = same_subquery, .context = &m};
     const bool is_same = same_plan(&m, a, b) && !m.has_failed;
     free(m.columns);
     free(m.ctes);
     return is_same;
+}
+
+bool nl_logical_same(const nl_logical *a, const nl_logical *b)
+{
+    return are_same(a, b, false);
+}
+
+bool nl_logical_same_subquery(const nl_logical *a, const nl_logical *b)
+{
+    return are_same(a, b, true);
 }
 
 uint64_t nl_logical_same_hash(const nl_logical *plan)

@@ -182,15 +182,16 @@ bool nl_conf_parse_bytes(nl_str text, int64_t *bytes)
 
 /* Keys that change what a statement means, and of which only the default is built: another value must not be dropped. */
 static const char *const only_default[] = {
-    "spark.sql.crossJoin.enabled", "spark.sql.groupByAliases", "spark.sql.groupByOrdinal", "spark.sql.iceberg.check-nullability",
-    "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema", "spark.sql.orderByOrdinal", "spark.sql.storeAssignmentPolicy",
+    "spark.sql.iceberg.check-nullability", "spark.sql.iceberg.check-ordering", "spark.sql.iceberg.merge-schema",
 };
 
 /* Keys of which more than the default is built: the values that are. */
 static const struct {
-    const char *key, *values[3];
+    const char *key, *values[4];
 } choices[] = {
+    {"spark.sql.legacy.ctePrecedencePolicy", {"CORRECTED", "LEGACY", "EXCEPTION"}},
     {"spark.sql.legacy.timeParserPolicy", {"CORRECTED", "LEGACY"}},
+    {"spark.sql.storeAssignmentPolicy", {"ANSI", "STRICT"}},
     {"spark.sql.timestampType", {"TIMESTAMP_LTZ", "TIMESTAMP_NTZ"}},
 };
 
@@ -312,6 +313,8 @@ nl_sql_options nl_session_sql_options(const nl_session *session)
         .is_exponent_decimal = nl_session_get_bool(session, "spark.sql.legacy.exponentLiteralAsDecimal.enabled"),
         .is_scripting = nl_session_get_bool(session, "spark.sql.scripting.enabled"),
         .is_timestamp_ntz = nl_session_prefers_timestamp_ntz(session),
+        .is_regex_column = nl_session_get_bool(session, "spark.sql.parser.quotedRegexColumnNames"),
+        .is_bang_not = nl_session_get_bool(session, "spark.sql.legacy.bangEqualsNot"),
     };
 }
 

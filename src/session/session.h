@@ -130,6 +130,7 @@ bool nl_session_drop_variable(nl_session *session, nl_str name);
 typedef struct nl_session_function {
     nl_str name; /* a temporary one's own name, else the full one ("spark_catalog.default.f") */
     bool is_temporary;
+    bool is_ansi; /* spark.sql.ansi.enabled when it was made: so its body runs */
     nl_str text;
     nl_str catalog; /* in force when it was made */
     const nl_str *namespace_parts;

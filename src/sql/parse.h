@@ -28,6 +28,7 @@ typedef struct nl_parser {
     uint32_t pivot_depth;    /* above 0: FOR ends an expression's alias          */
     uint32_t column_count;   /* columns named so far, outside of subqueries and lambda functions           */
     uint32_t open_count;     /* parentheses of expressions and calls around the cursor, within this query  */
+    uint32_t named_depth;    /* elements of SELECT lists and their like around the cursor                  */
     bool may_have_alias;     /* the expression at the cursor may be followed by an alias                   */
     bool is_in_cast;         /* a type inside CAST(… AS type)                                              */
     bool has_semicolon;      /* `;` was taken behind the statement                                         */

@@ -471,7 +471,9 @@ nl_status nl_parse_named_expression(nl_parser *p, nl_ast_expr **expr)
     nl_ast_expr *input = NULL;
     bool outer = p->may_have_alias;
     p->may_have_alias = true;
+    p->named_depth++;
     NL_TRY(parse_or(p, first, NULL, &input));
+    p->named_depth--;
     p->may_have_alias = outer;
     return nl_parse_alias(p, first, input, expr);
 }

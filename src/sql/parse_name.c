@@ -226,7 +226,7 @@ nl_status nl_parse_not(nl_parser *p)
 {
     uint32_t first = p->at;
     if (nl_parser_take(p, NL_T_BANG))
-        return NL_REFUSE(p, nl_parser_range(p, first), SYNTAX_DISCONTINUED__BANG_EQUALS_NOT, NL_P("clause", "!"));
+        return p->options.is_bang_not ? NULL : NL_REFUSE(p, nl_parser_range(p, first), SYNTAX_DISCONTINUED__BANG_EQUALS_NOT, NL_P("clause", "!"));
     return nl_parser_expect(p, NL_T_NOT);
 }
 

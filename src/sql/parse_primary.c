@@ -63,6 +63,28 @@ static nl_status parse_collate(nl_parser *p, uint32_t first, nl_ast_expr *input,
     return NULL;
 }
 
+static bool is_pattern(nl_str name)
+{
+    for (size_t i = 0; i < name.length; i++) {
+        const unsigned char byte = (unsigned char)name.data[i];
+        const bool is_word = (byte | 32) >= 'a' && (byte | 32) <= 'z';
+        if (!is_word && !(byte >= '0' && byte <= '9') && byte != '_' && byte < 128) return true;
+    }
+    return false;
+}
+
+/* spark.sql.parser.quotedRegexColumnNames: t.`pattern` stands for the columns whose whole names match. */
+static nl_ast_expr *columns_that_match(nl_parser *p, uint32_t first, nl_ast_expr *column)
+{
+    const nl_ast_name *name = &column->column;
+    const nl_ast_ident *last = name->count ? &name->parts[name->count - 1] : NULL;
+    if (name->expression || !last || !last->is_quoted || !is_pattern(last->text)) return column;
+    nl_ast_expr *star = nl_parser_new_expr(p, NL_AST_EXPR_STAR, first);
+    star->star.qualifier = (nl_ast_name){.parts = name->parts, .count = name->count - 1, .range = name->range};
+    star->star.pattern = last->text;
+    return star;
+}
+
 nl_status nl_parse_primary_suffix(nl_parser *p, uint32_t first, nl_ast_expr *primary, nl_ast_expr **expr)
 {
     for (uint32_t chain = p->depth;; chain++) {
@@ -79,6 +101,7 @@ nl_status nl_parse_primary_suffix(nl_parser *p, uint32_t first, nl_ast_expr *pri
         else
             break;
     }
+    if (p->options.is_regex_column && p->named_depth && primary->kind == NL_AST_EXPR_COLUMN) primary = columns_that_match(p, first, primary);
     *expr = primary;
     return NULL;
 }

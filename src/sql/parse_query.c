@@ -134,12 +134,14 @@ static nl_status parse_analytics(nl_parser *p, nl_ast_grouping **grouping)
     p->at += node->kind == NL_AST_GROUP_SETS ? 3 : 2;
     NL_TRY(nl_parser_enter(p));
     nl_list elements = {0};
+    bool has_empty = false;
     do {
         nl_ast_grouping *element = NULL;
         if (node->kind == NL_AST_GROUP_SETS && starts_analytics(p))
             NL_TRY(parse_analytics(p, &element));
         else
             NL_TRY(parse_grouping_set(p, &element));
+        has_empty = has_empty || (element->kind == NL_AST_GROUP_SET && element->exprs.count == 0);
         nl_list_add(p->arena, &elements, element);
     } while (nl_parser_take(p, NL_T_COMMA));
     nl_parser_leave(p);
@@ -147,6 +149,8 @@ static nl_status parse_analytics(nl_parser *p, nl_ast_grouping **grouping)
     node->elements = (nl_ast_groupings){(nl_ast_grouping **)elements.items, elements.count};
     node->range = nl_parser_range(p, first);
     *grouping = node;
+    if (has_empty && node->kind != NL_AST_GROUP_SETS)
+        return NL_REFUSE(p, node->range, _LEGACY_ERROR_TEMP_0051, NL_P("element", node->kind == NL_AST_GROUP_ROLLUP ? "ROLLUP" : "CUBE"));
     return NULL;
 }
 

@@ -271,7 +271,8 @@ static uint32_t function_paren_at(const nl_parser *p)
 static bool starts_inline_table(const nl_parser *p)
 {
     if (!nl_parser_is(p, NL_T_VALUES)) return false;
-    return nl_parser_starts_expression_at(p, p->at + 1) && !nl_parser_is_identifier_at(p, p->at + 1);
+    const bool is_call = nl_parser_ahead(p, 2) == NL_T_LEFT_PAREN && nl_parser_ahead(p, 3) == NL_T_RIGHT_PAREN; /* VALUES now(): an alias has columns */
+    return nl_parser_starts_expression_at(p, p->at + 1) && (is_call || !nl_parser_is_identifier_at(p, p->at + 1));
 }
 
 static nl_status parse_identifier_relation(nl_parser *p, nl_ast_relation **relation)

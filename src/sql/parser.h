@@ -17,6 +17,8 @@ typedef struct nl_sql_options {
     bool is_exponent_decimal;         /* spark.sql.legacy.exponentLiteralAsDecimal.enabled */
     bool is_scripting;                /* spark.sql.scripting.enabled                      */
     bool is_timestamp_ntz;            /* spark.sql.timestampType is TIMESTAMP_NTZ: what the word TIMESTAMP means as a type */
+    bool is_regex_column;             /* spark.sql.parser.quotedRegexColumnNames: `a.*` in a SELECT list is a pattern */
+    bool is_bang_not;                 /* spark.sql.legacy.bangEqualsNot: a ! IN (1) is NOT IN */
     bool is_unplaced;                 /* nodes get no ranges: a piece for a tree that means another text */
 } nl_sql_options;
 

@@ -362,6 +362,8 @@ static nl_status exact_average_result(const nl_bound_function *function, nl_eval
     const nl_type *from = function->argument_types[0];
     if (sum->count == 0) return nl_column_builder_null(builder);
     if (type->id == NL_TYPE_DOUBLE) return nl_column_builder_f64(builder, (double)sum->sum / (double)sum->count);
+    if (type->id != NL_TYPE_DECIMAL && !(sum->carries == 0 && fits_type(type, sum->sum))) /* an interval's sum is one, too */
+        return how->is_try ? nl_column_builder_null(builder) : raise_sum_overflow(function, sum);
     if (type->id != NL_TYPE_DECIMAL) return nl_column_builder_i64(builder, (int64_t)divide_half_up(sum->sum, sum->count));
     nl_int128 result = 0;
     bool fits = sum->carries == 0 && nl_decimal_fits(sum->sum, 38) &&

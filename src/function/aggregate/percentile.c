@@ -32,6 +32,7 @@ typedef struct percentile_how {
     nl_percentages percentages;
     const nl_type *value_type;
     bool is_discrete;
+    bool is_legacy; /* spark.sql.legacy.percentileDiscCalculation: the value at or below the position among the others */
     bool is_descending;
     bool has_frequency; /* argument 2 */
     nl_str frequency_sql;
@@ -310,6 +311,7 @@ static nl_int128 value_at(const percentile_how *how, const ranking *all, int64_t
 static double percentile_of(const percentile_how *how, const ranking *all, double percentage)
 {
     const nl_type *type = how->value_type;
+    if (how->is_legacy) return value_as_double(type, value_at(how, all, (int64_t)floor((double)(all->total - 1) * percentage) + 1));
     if (how->is_discrete) return value_as_double(type, value_at(how, all, (int64_t)ceil((double)all->total * percentage)));
     double position = (double)(all->total - 1) * percentage;
     int64_t lower = (int64_t)floor(position);
@@ -400,6 +402,7 @@ static nl_status bind_within(nl_bind *bind, nl_bound_function *bound)
 {
     percentile_how *how = NL_NEW(bind->arena, percentile_how);
     how->is_discrete = strcmp(bind->row->name, "percentile_disc") == 0;
+    how->is_legacy = how->is_discrete && bind->confs->is_legacy_percentile;
     how->is_descending = bind->argument_count > 2;
     NL_TRY(nl_parameter_measure(bind, 0, false));
     NL_TRY(nl_parameter_percentages(bind, 1, false, &how->percentages));

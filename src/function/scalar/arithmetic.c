@@ -63,7 +63,20 @@ static const nl_type *decimal_operand(const nl_bind *bind, uint32_t i)
     return nl_decimal_of_integer(type);
 }
 
-static const nl_type *decimal_result(nl_arith *arith)
+/* spark.sql.decimalOperations.allowPrecisionLoss=false: precision and scale are cut at 38; what does not fit overflows. */
+static const nl_type *unadjusted_result(const nl_arith *arith, int precision, int scale)
+{
+    if (arith->op == NL_ARITH_DIVIDE) { /* digits before and behind the point give way in equal parts */
+        const int digits = NL_MIN(38, precision - scale);
+        const int behind = NL_MIN(38, scale);
+        const int excess = digits + behind - 38;
+        scale = excess > 0 ? behind - (excess / 2 + 1) : behind;
+        precision = excess > 0 ? 38 : digits + behind;
+    }
+    return nl_type_decimal((uint8_t)NL_MIN(precision, 38), (uint8_t)NL_MIN(scale, 38));
+}
+
+static const nl_type *decimal_result(nl_arith *arith, bool keeps_scale)
 {
     int p1 = arith->a->precision;
     int s1 = arith->a->scale;
@@ -95,7 +108,7 @@ static const nl_type *decimal_result(nl_arith *arith)
         break;
     }
     arith->is_exact = precision <= 38;
-    return nl_decimal_adjust(precision, scale);
+    return keeps_scale ? unadjusted_result(arith, precision, scale) : nl_decimal_adjust(precision, scale);
 }
 
 /* Trino's: scales are kept as they are, the precision is cut at 38. data NULL: more scale than there can be. */
@@ -119,7 +132,7 @@ static nl_status bind_decimal(nl_bind *bind, nl_bound_function *bound, nl_arith 
 {
     arith->a = bind->argument_types[0] = decimal_operand(bind, 0);
     arith->b = bind->argument_types[1] = decimal_operand(bind, 1);
-    bound->result_type = bind->confs->is_trino && arith->op != NL_ARITH_DIV ? decimal_result_in_trino(arith) : decimal_result(arith);
+    bound->result_type = bind->confs->is_trino && arith->op != NL_ARITH_DIV ? decimal_result_in_trino(arith) : decimal_result(arith, bind->confs->keeps_scale);
     if (!bound->result_type) return NL_RAISE(DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION, NL_P_INT("precision", arith->a->scale + arith->b->scale), NL_P_INT("maxPrecision", 38));
     if (arith->op == NL_ARITH_DIV) bound->result_type = nl_type_bigint();
     bound->kernel = nl_decimal_kernel(arith);

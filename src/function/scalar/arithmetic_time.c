@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/number.h"
 #include "function/scalar/arithmetic.h"
 
 static bool is_timestamp(const nl_type *type)
@@ -200,6 +201,46 @@ static nl_status timestamps_apart(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
+/* spark.sql.legacy.interval.enabled: whole months and days, both of one sign (java.time's Period.between). */
+static nl_interval period_between(int64_t from, int64_t to)
+{
+    nl_civil x, y;
+    nl_civil_from_days(from, &x);
+    nl_civil_from_days(to, &y);
+    int64_t months = (y.year - x.year) * 12 + y.month - x.month;
+    int64_t days = y.day - x.day;
+    if (months > 0 && days < 0) {
+        months--;
+        days = to - nl_add_months(from, months);
+    } else if (months < 0 && days > 0) {
+        months++;
+        days -= nl_days_in_month(y.year, y.month);
+    }
+    return (nl_interval){(int32_t)months, (int32_t)days, 0};
+}
+
+static nl_status legacy_apart(NL_KERNEL_PARAMETERS)
+{
+    OPEN_OPERANDS
+    (void)sign;
+    const bool has_dates = arith->a->id == NL_TYPE_DATE;
+    NL_EACH_SELECTED(row)
+    {
+        SKIP_NULLS
+        nl_interval *result = (nl_interval *)output.values + row;
+        if (has_dates) {
+            *result = period_between(nl_reader_i32(&b, row), nl_reader_i32(&a, row));
+            continue;
+        }
+        int64_t micros;
+        if (__builtin_sub_overflow(nl_reader_i64(&a, row), nl_reader_i64(&b, row), &micros))
+            NL_TRY(out_of_range(arith, &output, row, raise_datetime_overflow()));
+        else
+            *result = (nl_interval){0, 0, micros};
+    }
+    return NULL;
+}
+
 static nl_status intervals_kernel(NL_KERNEL_PARAMETERS)
 {
     OPEN_OPERANDS
@@ -254,6 +295,21 @@ static bool scale_interval(const nl_arith *arith, const nl_reader *b, uint32_t r
     return true;
 }
 
+/* What Java says of it: these errors have no condition. */
+static nl_status raise_scaled(const nl_arith *arith, const nl_reader *b, uint32_t row, int64_t amount)
+{
+    const bool is_product = arith->op == NL_ARITH_MULTIPLY;
+    if (arith->b->id == NL_TYPE_DECIMAL) return NL_RAISE_TEXT(NILAS_ARITHMETIC, "Overflow");
+    if (arith->b->id != NL_TYPE_DOUBLE)
+        return is_product ? NL_RAISE_TEXT(NILAS_ARITHMETIC, arith->a->physical == NL_PHYS_I32 ? "integer overflow" : "long overflow") : nl_arith_overflow(arith, 0, 0);
+    const double factor = ((const double *)b->values)[nl_reader_index(b, row)];
+    const double result = is_product ? (double)amount * factor : (double)amount / factor;
+    if (!isfinite(result)) return NL_RAISE_TEXT(NILAS_ARITHMETIC, "input is infinite or NaN");
+    char text[64];
+    const uint32_t length = nl_format_double(result, text);
+    return NL_RAISE_TEXT(NILAS_ARITHMETIC, "rounded value is out of range for input %.*s and rounding mode HALF_UP", (int)length, text);
+}
+
 static nl_status interval_number(NL_KERNEL_PARAMETERS)
 {
     OPEN_OPERANDS
@@ -273,7 +329,7 @@ static nl_status interval_number(NL_KERNEL_PARAMETERS)
         int64_t result = 0;
         int64_t amount = nl_physical_i64(physical, a.values, nl_reader_index(&a, row));
         if (!scale_interval(arith, &b, row, amount, max, &result))
-            NL_TRY(out_of_range(arith, &output, row, nl_arith_overflow(arith, 0, 0)));
+            NL_TRY(out_of_range(arith, &output, row, raise_scaled(arith, &b, row, amount)));
         else
             nl_physical_set_i128(physical, output.values, row, result);
     }
@@ -407,11 +463,13 @@ static nl_status subtract_times(operands *o, bool *is_handled)
     *is_handled = true;
     if (a->id == NL_TYPE_STRING || a->id == NL_TYPE_NULL) a = b;
     if ((b->id == NL_TYPE_STRING || b->id == NL_TYPE_NULL) && is_timestamp(a)) b = a;
+    const bool is_legacy = o->bind->confs->is_legacy_interval;
+    if (a->id == NL_TYPE_DATE && b->id == NL_TYPE_DATE && is_legacy) return settle(o, a, b, nl_type_of(NL_TYPE_INTERVAL), legacy_apart);
     if (a->id == NL_TYPE_DATE && b->id == NL_TYPE_DATE)
         return settle(o, a, b, nl_type_interval_dt(NL_FIELD_DAY, NL_FIELD_DAY), dates_apart);
     if (a->id == NL_TYPE_DATE) a = is_timestamp(b) ? b : timestamp;
     if (b->id == NL_TYPE_DATE) b = a;
-    return settle(o, a, b, span, timestamps_apart);
+    return is_legacy ? settle(o, a, b, nl_type_of(NL_TYPE_INTERVAL), legacy_apart) : settle(o, a, b, span, timestamps_apart);
 }
 
 static nl_status combine_intervals(operands *o, bool *is_handled)
@@ -423,6 +481,7 @@ static nl_status combine_intervals(operands *o, bool *is_handled)
         const nl_type *common = nl_common_type(o->bind->arena, o->a, o->b, nl_confs_rules(o->bind->confs));
         return settle(o, o->a, o->b, common, intervals_kernel);
     }
+    if (o->arith->op == NL_ARITH_SUBTRACT && o->a->id == NL_TYPE_INTERVAL_DT && is_interval(o->b)) return nl_bind_diff_types(o->bind);
     if (is_interval(o->a) && is_interval(o->b))
         return nl_bind_unexpected_type(o->bind, 0, "\"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)\"");
     *is_handled = false;

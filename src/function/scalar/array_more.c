@@ -33,8 +33,9 @@ static nl_status insert_row(nl_list_call *call)
     int64_t position = nl_list_integer(call, 1);
     nl_column_builder *elements = nl_column_builder_child(call->builder, 0);
     if (position == 0) return NL_RAISE(INVALID_INDEX_OF_ZERO);
-    int64_t before = position > 0 ? position - 1 : (int64_t)list.length + position + 1; /* elements in front; negative: nulls behind the new one */
-    int64_t count = NL_MAX((int64_t)list.length + 1, position > 0 ? position : -position);
+    const int64_t from_end = call->eval->confs->is_legacy_array_insert ? position : position + 1;
+    int64_t before = position > 0 ? position - 1 : (int64_t)list.length + from_end; /* elements in front; negative: nulls behind the new one */
+    int64_t count = NL_MAX((int64_t)list.length + 1, position > 0 ? position : 1 - from_end);
     if (count > NL_LIST_ELEMENTS_MAX)
         return NL_RAISE(COLLECTION_SIZE_LIMIT_EXCEEDED__FUNCTION, NL_P_INT("numberOfElements", count), NL_P_INT("maxRoundedArrayLength", NL_LIST_ELEMENTS_MAX),
                         NL_P("functionName", "`array_insert`"));

@@ -114,6 +114,14 @@ static nl_status bit_get_kernel(NL_KERNEL_PARAMETERS)
 #define BITS_OF_TWO BITS, .signature = "(any, any) -> ?", .bind = bind_bits
 #define SHIFT BITS, .signature = "(int, int) -> int | (bigint, int) -> bigint", .bind = bind_shift
 
+static nl_status bind_count(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    if (bind->given_types[0]->id != NL_TYPE_STRING) return NULL;
+    bind->argument_types[0] = bind->given_types[0];
+    return nl_bind_unexpected_type(bind, 0, "(\"INTEGRAL\" or \"BOOLEAN\")");
+}
+
 static const nl_function_row rows[] = {
     {.name = "&", BITS_OF_TWO, .since = "1.4.0", .doc = "Bitwise AND.", .examples = {{"3 & 5", "1"}}},
     {.name = "|", BITS_OF_TWO, .since = "1.4.0", .doc = "Bitwise OR.", .examples = {{"3 | 5", "7"}}},
@@ -122,7 +130,7 @@ static const nl_function_row rows[] = {
     {.name = "<<", .aliases = "shiftleft", SHIFT, .since = "1.5.0", .doc = "Bits moved left.", .examples = {{"shiftleft(2, 1)", "4"}}},
     {.name = ">>", .aliases = "shiftright", SHIFT, .since = "1.5.0", .doc = "Bits moved right, the sign kept.", .examples = {{"shiftright(4, 1)", "2"}}},
     {.name = ">>>", .aliases = "shiftrightunsigned", SHIFT, .since = "1.5.0", .doc = "Bits moved right, zeroes moved in.", .examples = {{"shiftrightunsigned(4, 1)", "2"}}},
-    {.name = "bit_count", BITS, .signature = "(boolean) -> int | (integral) -> int", .kernel = bit_count_kernel, .since = "3.0.0", .doc = "The number of bits that are set.", .examples = {{"bit_count(7)", "3"}}},
+    {.name = "bit_count", BITS, .signature = "(boolean) -> int | (integral) -> int", .bind = bind_count, .kernel = bit_count_kernel, .since = "3.0.0", .doc = "The number of bits that are set.", .examples = {{"bit_count(7)", "3"}}},
     {.name = "bit_get", .aliases = "getbit", BITS, .can_fail = true, .signature = "(integral, int) -> tinyint", .kernel = bit_get_kernel, .since = "3.2.0", .doc = "The bit at a place, from 0 on the right.", .examples = {{"bit_get(11, 0)", "1"}}},
 };
 

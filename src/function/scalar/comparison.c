@@ -200,6 +200,11 @@ static bool has_nullable_part(const nl_type *type)
     return false;
 }
 
+static bool is_ansi_interval(const nl_type *type)
+{
+    return type->id == NL_TYPE_INTERVAL_YM || type->id == NL_TYPE_INTERVAL_DT;
+}
+
 static nl_status bind_comparison(nl_bind *bind, nl_bound_function *bound)
 {
     static const struct {
@@ -213,6 +218,7 @@ static nl_status bind_comparison(nl_bind *bind, nl_bound_function *bound)
     const nl_type **types = bind->argument_types;
     const nl_type *common = nl_common_type(bind->arena, types[0], types[1], nl_confs_rules(bind->confs));
     if (!bind->confs->is_ansi && common != NULL && common->id == NL_TYPE_STRING && types[0]->id != types[1]->id) {
+        if (is_ansi_interval(types[0]) || is_ansi_interval(types[1])) return nl_bind_diff_types(bind);
         /* Legacy: a string beside a number or a time is read as that, not the other way round. */
         const nl_type *other = types[0]->id == NL_TYPE_STRING ? types[1] : types[0];
         if (nl_type_is_integral(other) || !nl_type_is_numeric(other))

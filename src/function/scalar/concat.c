@@ -77,7 +77,7 @@ static nl_status bind_concat(nl_bind *bind, nl_bound_function *bound)
     /* Spark casts NULL to STRING before it finds that the others are arrays, and then refuses it. */
     for (uint32_t i = 0; has_array && i < bind->argument_count; i++)
         if (bind->argument_types[i]->id == NL_TYPE_NULL) bind->argument_types[i] = nl_type_string();
-    const nl_type *type = all_binary ? nl_type_binary() : nl_type_string();
+    const nl_type *type = all_binary && !bind->confs->is_concat_string ? nl_type_binary() : nl_type_string();
     if (has_array) {
         type = bind->argument_types[0];
         for (uint32_t i = 1; i < bind->argument_count && type != NULL; i++)

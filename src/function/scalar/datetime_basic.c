@@ -1,6 +1,7 @@
 /* scalar/datetime_basic.c - moving dates, distances between them, the present, and making intervals and times of numbers. */
 #include <math.h>
 
+#include "base/number.h"
 #include "function/cast.h"
 #include "function/scalar/datetime.h"
 
@@ -286,11 +287,41 @@ static nl_status timestamp_millis_row(nl_row_context *context, uint32_t row, boo
 {
     (void)is_null;
     if (__builtin_mul_overflow(nl_reader_i64(&context->readers[0], row), 1000, (int64_t *)context->output.values + row))
-        return NL_RAISE(ARITHMETIC_OVERFLOW, NL_P("message", "long overflow"), NL_P("alternative", ""),
-                        NL_P("config", "\"spark.sql.ansi.enabled\""));
+        return NL_RAISE_TEXT(NILAS_ARITHMETIC, "long overflow");
     return NULL;
 }
 NL_VALUE_KERNEL(timestamp_millis_kernel, timestamp_millis_row)
+
+/* Integers and decimals are exact or refused. */
+static nl_status timestamp_seconds_row(nl_row_context *context, uint32_t row, bool *is_null)
+{
+    (void)is_null;
+    const nl_type *type = context->function->argument_types[0];
+    const nl_reader *in = &context->readers[0];
+    nl_int128 micros = nl_physical_i128(type->physical, in->values, nl_reader_index(in, row));
+    const int scale = type->id == NL_TYPE_DECIMAL ? type->scale : 0;
+    for (int i = scale; i > 6; i--) {
+        if (micros % 10 != 0) return NL_RAISE_TEXT(NILAS_ARITHMETIC, "Rounding necessary");
+        micros /= 10;
+    }
+    bool fits = true;
+    for (int i = scale; i < 6 && fits; i++) fits = !__builtin_mul_overflow(micros, (nl_int128)10, &micros);
+    if (!fits || micros > INT64_MAX || micros < INT64_MIN) return NL_RAISE_TEXT(NILAS_ARITHMETIC, scale || type->id == NL_TYPE_DECIMAL ? "Overflow" : "long overflow");
+    ((int64_t *)context->output.values)[row] = (int64_t)micros;
+    return NULL;
+}
+NL_VALUE_KERNEL(timestamp_seconds_kernel, timestamp_seconds_row)
+
+/* As Java makes a long of a double: the nearest there is. */
+static nl_status timestamp_real_row(nl_row_context *context, uint32_t row, bool *is_null)
+{
+    const double seconds = nl_reader_f64(&context->readers[0], row);
+    const double micros = seconds * (double)NL_MICROS_PER_SECOND;
+    *is_null = !isfinite(seconds);
+    ((int64_t *)context->output.values)[row] = *is_null ? 0 : micros >= 9223372036854775807.0 ? INT64_MAX : micros <= -9223372036854775808.0 ? INT64_MIN : (int64_t)micros;
+    return NULL;
+}
+NL_VALUE_KERNEL(timestamp_real_kernel, timestamp_real_row)
 
 /* Nothing is cast for these: a date, or an instant. */
 static nl_status bind_exact(nl_bind *bind, nl_bound_function *bound)
@@ -306,7 +337,27 @@ static nl_status bind_seconds(nl_bind *bind, nl_bound_function *bound)
 {
     if (bind->argument_types[0]->id == NL_TYPE_NULL) bind->argument_types[0] = nl_type_bigint();
     if (!nl_type_is_numeric(bind->argument_types[0])) return nl_bind_unexpected_type(bind, 0, "\"NUMERIC\"");
-    return nl_bind_cast_to(bind, bound);
+    const bool is_real = bind->argument_types[0]->id == NL_TYPE_FLOAT || bind->argument_types[0]->id == NL_TYPE_DOUBLE;
+    if (is_real) bind->argument_types[0] = nl_type_double();
+    if (is_real) bound->is_nullable = true;
+    bound->kernel = is_real ? timestamp_real_kernel : timestamp_seconds_kernel;
+    return NULL;
+}
+
+/* Without ANSI, too, the days are no other number; a literal text may be one. */
+static nl_status bind_shift_date(nl_bind *bind, nl_bound_function *bound)
+{
+    (void)bound;
+    const nl_type *given = bind->given_types[1];
+    const nl_value *value = bind->given_constants ? bind->given_constants[1] : NULL;
+    const bool is_small = nl_type_is_integral(given) && given->id != NL_TYPE_BIGINT;
+    if (bind->confs->is_ansi || is_small || given->id == NL_TYPE_NULL) return NULL;
+    int64_t days = 0;
+    if (given->id == NL_TYPE_STRING && value != NULL && !value->is_null)
+        return nl_parse_int64(nl_str_trim(value->text), &days) ? NULL : NL_RAISE(SECOND_FUNCTION_ARGUMENT_NOT_INTEGER, NL_P_STR("functionName", bind->name));
+    if (given->id == NL_TYPE_STRING && value != NULL) return NULL;
+    bind->argument_types[1] = given;
+    return nl_bind_unexpected_type(bind, 1, "(\"INT\" or \"SMALLINT\" or \"TINYINT\")");
 }
 
 static nl_status bind_widened(nl_bind *bind, nl_bound_function *bound)
@@ -325,9 +376,9 @@ static nl_status bind_widened(nl_bind *bind, nl_bound_function *bound)
     .doc = "The value cast to " type_name "."
 
 static const nl_function_row rows[] = {
-    {.name = "date_add", .aliases = "dateadd", TOTAL, .signature = "(date, int/smallint/tinyint) -> date", .kernel = shift_date_kernel,
+    {.name = "date_add", .aliases = "dateadd", TOTAL, .signature = "(date, int/smallint/tinyint) -> date", .bind = bind_shift_date, .kernel = shift_date_kernel,
      .since = "1.5.0", .doc = "The date some days later.", .examples = {{"date_add('2016-07-30', 1)", "2016-07-31"}}},
-    {.name = "date_sub", TOTAL, .signature = "(date, int/smallint/tinyint) -> date", .kernel = shift_date_kernel,
+    {.name = "date_sub", TOTAL, .signature = "(date, int/smallint/tinyint) -> date", .bind = bind_shift_date, .kernel = shift_date_kernel,
      .since = "1.5.0", .doc = "The date some days earlier.", .examples = {{"date_sub('2016-07-30', 1)", "2016-07-29"}}},
     {.name = "datediff", .aliases = "date_diff", TOTAL, .signature = "(date, date) -> int", .kernel = datediff_kernel, .since = "1.5.0",
      .doc = "Days from the second date to the first.", .examples = {{"datediff('2009-07-31', '2009-07-30')", "1"}}},

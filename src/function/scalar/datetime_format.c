@@ -206,6 +206,11 @@ static nl_status parse_kernel(NL_KERNEL_PARAMETERS)
     nl_reader_init(&in, &args[0]);
     if (function->argument_count > 1) nl_reader_init(&patterns, &args[1]);
     nl_status status = parse_rows(&p, &in, &patterns, selection);
+    const bool is_unknown = status && nl_error_condition(status) == NL_COND_INCONSISTENT_BEHAVIOR_CROSS_VERSION__DATETIME_PATTERN_RECOGNITION;
+    if (is_unknown && function->result_type->id == NL_TYPE_TIMESTAMP_NTZ) { /* it would mean nothing to SimpleDateFormat either */
+        nl_error_free(status);
+        status = NL_RAISE(_LEGACY_ERROR_TEMP_2130, NL_P_STR("pattern", p.cache.last_text), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+    }
     nl_pattern_cache_fini(&p.cache);
     return status;
 }

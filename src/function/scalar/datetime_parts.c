@@ -185,11 +185,17 @@ static nl_status bind_extract(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_value *field = bind->constants[0];
     const nl_type *source = bind->argument_types[1];
-    if (field == NULL) return nl_bind_not_foldable(bind, 0, "`field`");
+    if (field == NULL) return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P("funcName", "`date_part`"), NL_P("paramName", "`field`"), NL_P("paramType", "\"STRING\""));
     part_state *state = NL_NEW(bind->arena, part_state);
     nl_str name = field->is_null ? NL_STR("null") : field->text;
     bool is_interval = source->id == NL_TYPE_INTERVAL_YM || source->id == NL_TYPE_INTERVAL_DT || source->id == NL_TYPE_INTERVAL;
     bool is_known = find_part(name, state);
+    if (field->is_null) { /* no row gets as far as the kernel */
+        bound->state = state;
+        bound->result_type = nl_type_double();
+        bound->kernel = part_kernel;
+        return NULL;
+    }
     if (is_interval && is_known) {
         bool is_date_part = state->what == PART_YEAR || state->what == PART_MONTH || state->what == PART_QUARTER;
         bool is_clock_part = state->what == PART_DAY || state->what >= PART_HOUR;

@@ -129,6 +129,8 @@ static const time_unit units[] = {
 static nl_status bind_unit(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_value *name = bind->constants[0];
+    const bool is_local = strcmp(bind->row->name, "timestampadd") == 0 && bind->given_types[2]->id == NL_TYPE_TIMESTAMP_NTZ;
+    if (is_local) bound->result_type = bind->argument_types[2] = bind->given_types[2];
     if (name != NULL && !name->is_null)
         for (size_t i = 0; i < NL_COUNT(units); i++)
             if (nl_str_is_nocase(name->text, units[i].name)) bound->state = &units[i];

@@ -50,7 +50,13 @@ UNARY(rint, rint)
 UNARY(sign, SIGN)
 UNARY(degrees, DEGREES)
 UNARY(radians, RADIANS)
-NL_BINARY_KERNEL(pow_kernel, double, double, double, pow)
+/* Java's: no power of 1 or -1 to what is no number, or infinite. */
+static inline double java_pow(double x, double y)
+{
+    if (isnan(y) || (isinf(y) && fabs(x) == 1)) return NAN;
+    return pow(x, y);
+}
+NL_BINARY_KERNEL(pow_kernel, double, double, double, java_pow)
 NL_BINARY_KERNEL(atan2_kernel, double, double, double, atan2)
 NL_BINARY_KERNEL(hypot_kernel, double, double, double, hypot)
 
@@ -230,8 +236,10 @@ static nl_status isnan_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
+/* The analyzer turns calls into conditions; of doubles the function works by itself, too. */
 static nl_status nanvl_kernel(NL_KERNEL_PARAMETERS)
 {
+    if (function->result_type->id != NL_TYPE_DOUBLE) return NL_RAISE_TEXT(INTERNAL_ERROR, "nanvl of floats is a condition");
     nl_output output;
     NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
     NL_EACH_SELECTED(row)
@@ -302,7 +310,7 @@ static const nl_function_row rows[] = {
     {.name = "trino_least", .kind = NL_FUNCTION_SCALAR, .group = "math", .is_internal = true, .nulls = NL_NULL_IN_NULL_OUT, .signature = "(any...) -> ?", .bind = bind_extreme, .kernel = extreme_kernel, .since = "0.1.0", .doc = "The least argument; NULL when one is."},
     {.name = "width_bucket", MATH, .signature = "(double, double, double, bigint) -> bigint | (interval_ym, interval_ym, interval_ym, bigint) -> bigint | (interval_dt, interval_dt, interval_dt, bigint) -> bigint", .kernel = width_bucket_kernel, .since = "3.1.0", .doc = "The number of the bucket, of equal ones between two bounds; 0 and n+1 are outside.", .examples = {{"width_bucket(5.3, 0.2, 10.6, 5)", "3"}}},
     {.name = "isnan", .kind = NL_FUNCTION_SCALAR, .group = "predicate", .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "(double) -> boolean", .kernel = isnan_kernel, .since = "1.5.0", .doc = "Whether the value is NaN; false for NULL.", .examples = {{"isnan(cast('NaN' as double))", "true"}}},
-    {.name = "nanvl", .kind = NL_FUNCTION_SCALAR, .group = "conditional", .nulls = NL_NULL_SEEN, .signature = "(double, double) -> double", .kernel = nanvl_kernel, .since = "1.5.0", .doc = "The first argument, or the second when the first is NaN.", .examples = {{"nanvl(cast('NaN' as double), 123)", "123.0"}}},
+    {.name = "nanvl", .kind = NL_FUNCTION_SCALAR, .group = "conditional", .nulls = NL_NULL_SEEN, .signature = "(double, double) -> double | (float, float) -> float", .kernel = nanvl_kernel, .since = "1.5.0", .doc = "The first argument, or the second when the first is NaN.", .examples = {{"nanvl(cast('NaN' as double), 123)", "123.0"}}},
 };
 
 NL_DEFINE_FUNCTION_GROUP(math, rows);

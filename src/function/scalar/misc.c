@@ -42,10 +42,16 @@ static nl_status bind_typeof(nl_bind *bind, nl_bound_function *bound)
 
 /* --- errors on purpose --- */
 
+static nl_status raise_text(const nl_eval *eval, nl_str message)
+{
+    if (eval->confs->is_plain_error) return NL_RAISE(NILAS_RUNTIME, NL_P_STR("message", message));
+    return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", message));
+}
+
 static nl_status raise_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
     (void)is_null;
-    return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", nl_reader_str(&context->readers[0], row)));
+    return raise_text(context->eval, nl_reader_str(&context->readers[0], row));
 }
 NL_VALUE_KERNEL(raise_kernel, raise_row)
 
@@ -62,7 +68,7 @@ static nl_status assert_kernel(NL_KERNEL_PARAMETERS)
             nl_reader_init(&in, &args[1]);
             message = nl_reader_str(&in, row);
         }
-        return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", message));
+        return raise_text(eval, message);
     }
     return nl_vector_new_null(out, function->result_type, length, eval->memory);
 }

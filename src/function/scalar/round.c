@@ -175,6 +175,9 @@ static nl_status bind_ceil(nl_bind *bind, nl_bound_function *bound)
     bool is_ceil = bind->row->name[0] == 'c';
     round_state *state = NL_NEW(bind->arena, round_state);
     state->rounding = is_ceil ? NL_ROUND_CEILING : NL_ROUND_FLOOR;
+    const nl_value *given = bind->argument_count > 1 && bind->given_constants ? bind->given_constants[1] : NULL;
+    if (given != NULL && (given->is_null || given->type->id == NL_TYPE_STRING))
+        return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P("funcName", is_ceil ? "`ceil`" : "`floor`"), NL_P("paramName", "`scale`"), NL_P("paramType", "\"INT\""));
     NL_TRY(scale_argument(bind, &state->scale));
     bound->state = state;
     const nl_type *type = bind->argument_types[0];

@@ -235,7 +235,7 @@ static nl_status elt_kernel(NL_KERNEL_PARAMETERS)
 
 static nl_status bind_elt(nl_bind *bind, nl_bound_function *bound)
 {
-    bool all_binary = true;
+    bool all_binary = !bind->confs->is_elt_string;
     for (uint32_t i = 1; i < bind->argument_count; i++) all_binary &= bind->argument_types[i]->id == NL_TYPE_BINARY;
     bound->result_type = all_binary ? nl_type_binary() : nl_type_string();
     for (uint32_t i = 1; i < bind->argument_count; i++) bind->argument_types[i] = bound->result_type;

@@ -60,6 +60,18 @@ static bool is_input(const nl_aggregation *a, nl_column_id id)
     return false;
 }
 
+static bool same_columns(void *context, nl_column_id a, nl_column_id b)
+{
+    (void)context;
+    return a == b;
+}
+
+static bool same_plans(void *context, const nl_logical *a, const nl_logical *b)
+{
+    (void)context;
+    return nl_logical_same_subquery(a, b);
+}
+
 /* ---- grouping() ---- */
 
 static nl_status bit_of_key(nl_aggregation *a, const nl_expr *gid, const nl_expr *key, const nl_expr **bit)
@@ -113,7 +125,44 @@ static nl_status rewrite_grouping(nl_aggregation *a, const nl_expr *expr, const 
     return NULL;
 }
 
-/* A correlated subquery sees the aggregation's output: only keys that kept their column. */
+static bool is_key_column(const nl_aggregation *a, uint32_t k, nl_column_id id)
+{
+    return a->grouping.keys[k]->kind == NL_EXPR_COLUMN && a->grouping.keys[k]->column == id;
+}
+
+/* What a subquery mentions of this SELECT, as the aggregation's output. */
+static nl_status see_output(nl_aggregation *a, const nl_expr *subquery, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(a->scope);
+    const uint32_t outer_count = a->outer_aggregates ? a->outer_aggregates->count : 0;
+    nl_column_id *from = NL_NEW_ARRAY(arena, nl_column_id, a->grouping.key_count + outer_count + 1);
+    const nl_column **to = NL_NEW_ARRAY(arena, const nl_column *, a->grouping.key_count + outer_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < outer_count; i++) {
+        const nl_outer_aggregate *outer = a->outer_aggregates->items[i];
+        from[count] = outer->id;
+        to[count++] = outer->column;
+    }
+    for (uint32_t k = 0; k < a->grouping.key_count; k++) {
+        if (a->grouping.keys[k]->kind != NL_EXPR_COLUMN || is_key_column(a, k, a->key_columns[k].id)) continue;
+        from[count] = a->grouping.keys[k]->column;
+        to[count++] = &a->key_columns[k];
+    }
+    *result = subquery;
+    return count ? nl_map_outer_columns(arena, subquery, from, to, count, result) : NULL;
+}
+
+/* The key that is the same expression with subqueries in it: these were analyzed twice. */
+static const nl_column *key_with_subquery(nl_aggregation *a, const nl_expr *expr)
+{
+    if (!nl_expr_has(expr, NL_EXPR_SUBQUERY)) return NULL;
+    const nl_expr_matcher matcher = {.columns = same_columns, .plans = same_plans};
+    for (uint32_t k = 0; k < a->grouping.key_count; k++)
+        if (nl_expr_has(a->grouping.keys[k], NL_EXPR_SUBQUERY) && nl_expr_matches(a->grouping.keys[k], expr, &matcher)) return &a->key_columns[k];
+    return NULL;
+}
+
+/* A correlated subquery sees the aggregation's output: only its keys. */
 static nl_status check_subquery(nl_aggregation *a, const nl_expr *expr)
 {
     nl_arena *arena = nl_scope_arena(a->scope);
@@ -122,7 +171,7 @@ static nl_status check_subquery(nl_aggregation *a, const nl_expr *expr)
     for (uint32_t i = 0; i < outer.count; i++) {
         const nl_expr *column = outer.items[i];
         bool is_key = false;
-        for (uint32_t k = 0; k < a->grouping.key_count; k++) is_key = is_key || a->key_columns[k].id == column->column;
+        for (uint32_t k = 0; k < a->grouping.key_count; k++) is_key = is_key || is_key_column(a, k, column->column);
         if (!is_key && is_input(a, column->column)) return raise_missing(a, column);
     }
     return NULL;
@@ -142,7 +191,15 @@ static nl_status rewrite(void *context, nl_arena *arena, const nl_expr *expr, co
     }
     if (expr->kind == NL_EXPR_GROUPING) return rewrite_grouping(a, expr, result);
     if (expr->kind == NL_EXPR_COLUMN && is_input(a, expr->column)) return raise_missing(a, expr);
-    if (expr->kind == NL_EXPR_SUBQUERY) NL_TRY(check_subquery(a, expr));
+    const nl_column *same = key_with_subquery(a, expr);
+    if (same) {
+        *result = refer(arena, same, expr);
+        return NULL;
+    }
+    if (expr->kind == NL_EXPR_SUBQUERY) {
+        NL_TRY(check_subquery(a, expr));
+        NL_TRY(see_output(a, expr, &expr));
+    }
     return nl_expr_map_parts(arena, expr, rewrite, context, result);
 }
 

@@ -34,7 +34,11 @@ typedef struct nl_env {
     uint32_t namespace_count;
     nl_str collation;              /* a view's DEFAULT COLLATION; or empty            */
     nl_an_cte *ctes;
+    const struct nl_env *outer_ctes; /* spark.sql.legacy.ctePrecedencePolicy=LEGACY: whose definitions win over ctes; or NULL */
+    bool is_definition;             /* a WITH entry's query or a subquery in an expression begins here */
+    bool is_foreign;                /* LEGACY: inside one: what an own WITH defines gives way to ctes  */
     uint32_t view_depth;
+    const nl_eval_confs *confs;     /* of a function that was made under others; NULL: the statement's */
     const nl_active_function *functions;
     const nl_logical *pipe_input;  /* what NL_AST_RELATION_PIPE stands for */
 } nl_env;
@@ -102,6 +106,8 @@ typedef enum nl_clause {
     NL_CLAUSE_HAVING,
     NL_CLAUSE_ORDER_BY,
     NL_CLAUSE_VALUES,
+    NL_CLAUSE_LIMIT,
+    NL_CLAUSE_GENERATOR, /* of a LATERAL VIEW */
     NL_CLAUSE_OTHER
 } nl_clause;
 
@@ -126,6 +132,7 @@ struct nl_scope {
     bool has_left_out;                /* the last set: columns below a DataFrame's projection, found by name alone */
     nl_clause clause;
     nl_items *aliases;                /* items that may be referred to by name: lateral aliases, GROUP BY aliases */
+    nl_list *outer_aggregates;        /* HAVING: const nl_expr * OUTER with the aggregates of subqueries over this SELECT's columns; or NULL */
     bool are_aliases_inlined;         /* GROUP BY: a reference becomes the item's expression */
     nl_str misplaced_alias;           /* out: a lateral alias inside an aggregate or window function */
     uint32_t level;                   /* out: highest level of the lateral aliases met, plus one; 0: none */
@@ -144,18 +151,25 @@ static inline nl_arena *nl_scope_arena(const nl_scope *scope)
 {
     return scope->env->context->arena;
 }
+static inline const nl_eval_confs *nl_env_confs(const nl_env *env)
+{
+    return env->confs ? env->confs : env->context->confs;
+}
 static inline const nl_eval_confs *nl_scope_confs(const nl_scope *scope)
 {
-    return scope->env->context->confs;
+    return nl_env_confs(scope->env);
 }
 static inline nl_cast_mode nl_scope_cast_mode(const nl_scope *scope)
 {
-    return scope->env->context->confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
+    return nl_env_confs(scope->env)->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
 }
 static inline nl_span nl_span_of(nl_ast_range range)
 {
     return (nl_span){range.start, range.stop};
 }
+
+/* Has the session's setting this value? Without a session the default counts (setting.c). */
+bool nl_env_is_set(const nl_env *env, const char *key, const char *value);
 
 /* ---- texts (text.c) ---- */
 /* A span as a place: its line from 1 and its position in the line from 0, in characters, counted in the text. */
@@ -177,6 +191,7 @@ NL_MUST_USE nl_status nl_find_column(const nl_scope *scope, nl_column_set set, c
                                      const nl_column **found, uint32_t *matched_parts);
 NL_MUST_USE nl_status nl_extract_field(nl_scope *scope, const nl_expr *base, nl_str field, const nl_expr **result);
 NL_MUST_USE nl_status nl_raise_unresolved(const nl_scope *scope, const nl_str *parts, uint32_t part_count);
+NL_MUST_USE nl_status nl_raise_alias_in_group_by(void);
 /* Names like `parts` among the columns, best first, at most five: "`a`, `b`"; empty when there are none. */
 nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_count, const nl_column *columns, uint32_t count);
 /* A name's parts, IDENTIFIER(…) evaluated. */
@@ -291,6 +306,25 @@ const nl_type *nl_common_type_plain(nl_scope *scope, const nl_type *a, const nl_
 NL_MUST_USE nl_status nl_resolve_iceberg_call(nl_scope *scope, const nl_ast_expr *ast, const nl_str *parts, uint32_t part_count,
                                               const nl_expr **result);
 
+/* ---- columns of enclosing queries (correlation.c) ---- */
+/* An aggregate of a subquery of HAVING over columns of HAVING's own SELECT: computed there, known to the subquery as column `id`. */
+typedef struct nl_outer_aggregate {
+    nl_column_id id;
+    const nl_expr *expr;
+    const nl_column *column; /* of the aggregation, once it is known */
+} nl_outer_aggregate;
+/* Aggregates over outer columns alone become outer columns where the scope around takes them; ones over both are refused. */
+NL_MUST_USE nl_status nl_settle_outer_aggregate(nl_scope *scope, const nl_expr **aggregate);
+/* Notes expr, an output named alias (data NULL: none), when it mentions an outer column; nl_misplaced_raise refuses what was noted. */
+void nl_misplaced_add(nl_arena *arena, nl_list *misplaced, const nl_expr *expr, nl_str alias);
+bool nl_window_has_outer(const nl_expr *expr); /* a window function in it has a bare outer column */
+NL_MUST_USE nl_status nl_misplaced_raise(nl_arena *arena, const nl_list *misplaced);
+NL_MUST_USE nl_status nl_check_lateral(nl_env *env, const nl_logical *left, const nl_logical *right, const nl_expr *condition);
+NL_MUST_USE nl_status nl_check_join_subqueries(nl_env *env, const nl_logical *left, const nl_logical *right, const nl_expr *condition);
+/* The subquery with the outer columns from[i] replaced by to[i]. */
+NL_MUST_USE nl_status nl_map_outer_columns(nl_arena *arena, const nl_expr *subquery, const nl_column_id *from, const nl_column *const *to, uint32_t count,
+                                           const nl_expr **result);
+
 /* ---- functions written in SQL (sql_function.c) ---- */
 NL_MUST_USE nl_status nl_find_sql_function(nl_scope *scope, const nl_str *parts, uint32_t part_count, nl_sql_function *found);
 NL_MUST_USE nl_status nl_resolve_sql_call(nl_scope *scope, const nl_ast_expr *ast, const nl_sql_function *found, const nl_str *parts,
@@ -315,7 +349,8 @@ typedef struct nl_grouping {
     uint32_t set_count;
     bool is_grouped;      /* a GROUP BY was written */
 } nl_grouping;
-NL_MUST_USE nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, nl_items *items, nl_grouping *grouping);
+/* has_star: the list has a star, so that ordinals have no meaning. */
+NL_MUST_USE nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, nl_items *items, bool has_star, nl_grouping *grouping);
 
 /* An aggregation being built: expressions over the input are rewritten to ones over its outputs. */
 typedef struct nl_aggregation {
@@ -325,6 +360,7 @@ typedef struct nl_aggregation {
     nl_expr_set keys;          /* those of grouping */
     nl_expr_set aggregates;
     nl_list aggregate_columns; /* nl_column *     */
+    const nl_list *outer_aggregates; /* nl_outer_aggregate *: those of HAVING's subqueries; or NULL */
     nl_column_id grouping_id;
     nl_column_set input;
 } nl_aggregation;

@@ -12,11 +12,39 @@ static nl_status check_names(nl_env *env, const nl_ast_ctes *ctes)
     return NULL;
 }
 
+static bool is_known(const nl_env *env, nl_str name)
+{
+    for (const nl_an_cte *cte = env->ctes; cte; cte = cte->next)
+        if (nl_str_equal_nocase(cte->name, name)) return true;
+    return false;
+}
+
+/* spark.sql.legacy.ctePrecedencePolicy=EXCEPTION: the query of a definition, or of a subquery in an expression, may not
+ * define a name again. */
+static nl_status check_precedence(const nl_env *env, const nl_ast_ctes *ctes)
+{
+    if (!env->is_definition || !nl_env_is_set(env, "spark.sql.legacy.ctePrecedencePolicy", "EXCEPTION")) return NULL;
+    for (uint32_t i = 0; i < ctes->count; i++)
+        if (is_known(env, ctes->items[i].name.text))
+            return NL_RAISE(AMBIGUOUS_ALIAS_IN_NESTED_CTE, NL_P_STR("name", nl_quote_name(env->context->arena, ctes->items[i].name.text)),
+                            NL_P("config", "\"spark.sql.legacy.ctePrecedencePolicy\""), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+    return NULL;
+}
+
 nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes, nl_env *inner)
 {
     nl_plan_context *context = env->context;
     *inner = *env;
+    inner->is_definition = false;
+    inner->is_foreign = false;
     NL_TRY(check_names(env, ctes));
+    NL_TRY(check_precedence(env, ctes));
+    const bool is_legacy = nl_env_is_set(env, "spark.sql.legacy.ctePrecedencePolicy", "LEGACY");
+    if (is_legacy && ctes->is_recursive) return NL_RAISE(RECURSIVE_CTE_IN_LEGACY_MODE);
+    if (is_legacy && env->is_foreign) { /* the outer definitions win, but are not seen by the inner ones */
+        inner->outer_ctes = env;
+        inner->ctes = NULL;
+    }
     for (uint32_t i = 0; i < ctes->count; i++) {
         const nl_ast_cte *written = &ctes->items[i];
         nl_an_cte *cte = NL_NEW(context->arena, nl_an_cte);
@@ -24,6 +52,8 @@ nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes,
         nl_env within = *inner;
         nl_an_cte itself = {.next = inner->ctes, .name = written->name.text};
         if (ctes->is_recursive) within.ctes = &itself;
+        within.outer_ctes = NULL;
+        within.is_definition = within.is_foreign = true;
         NL_TRY(nl_analyze_query_in(&within, outer, written->query, &definition));
         NL_TRY(nl_alias_plan(inner, definition, &written->name.text, 1, &written->columns, written->range, &definition));
         cte->name = written->name.text;
@@ -94,9 +124,9 @@ static bool is_correlated(nl_arena *arena, const nl_logical *plan)
 nl_status nl_finish_ctes(nl_env *env, const nl_env *inner, const nl_logical *body, const nl_logical **plan)
 {
     nl_arena *arena = env->context->arena;
-    for (const nl_an_cte *cte = inner->ctes; cte != env->ctes; cte = cte->next) {
+    for (const nl_an_cte *cte = inner->ctes; cte && cte != env->ctes; cte = cte->next) {
         if (cte->use_count == 0) continue;
-        const bool is_copy = cte->use_count > 1 && is_correlated(arena, cte->definition);
+        const bool is_copy = cte->use_count > 1 && (is_correlated(arena, cte->definition) || is_correlated(arena, body));
         if (cte->use_count == 1 || is_copy) {
             inliner in = {.context = env->context, .cte = cte, .is_copy = is_copy};
             NL_TRY(nl_logical_rewrite(arena, body, inline_in_plan, &in, &body));

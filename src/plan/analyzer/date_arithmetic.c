@@ -53,8 +53,13 @@ static nl_status resolve_with_string(const operands *o, const nl_expr **result)
     const nl_expr *text = is_left_text ? o->left : o->right;
     if (text->type->id != NL_TYPE_STRING || !nl_is_date_time(date->type)) return NULL;
     if (o->is_add && date->type->id != NL_TYPE_DATE) return NULL;
-    if (o->is_add) /* with the string first, Spark blames the date behind it */
+    const bool is_ansi = nl_scope_confs(o->scope)->is_ansi;
+    if (o->is_add && is_ansi) /* with the string first, Spark blames the date behind it */
         return raise_type(o, NL_STR("date_add(\1, \1)"), o->left, o->right, 1, "(\"INT\" or \"SMALLINT\" or \"TINYINT\")");
+    if (!is_ansi && date->type->id == NL_TYPE_DATE && (o->is_add || !is_left_text)) /* the string has become a number by then */
+        return raise_type(o, o->is_add ? NL_STR("date_add(\1, \1)") : NL_STR("date_sub(\1, \1)"), date, nl_expr_cast(o->arena, text, nl_type_double(), NL_CAST_LEGACY), 1,
+                          "(\"INT\" or \"SMALLINT\" or \"TINYINT\")");
+    if (!is_ansi && date->type->id != NL_TYPE_DATE) return NULL; /* refused: no cast is put in there */
     const nl_expr *cast = nl_expr_cast(o->arena, text, date->type, nl_scope_cast_mode(o->scope));
     NL_TRY(call(o->scope, "-", is_left_text ? cast : o->left, is_left_text ? o->right : cast, result));
     *result = nl_expr_with_pretty(o->arena, *result, nl_pretty_two(o->arena, NL_STR("(\1 - \1)"), o->left, o->right));
@@ -110,7 +115,7 @@ static nl_status resolve_shift(operands *o, const nl_expr **result)
     }
     const nl_type *time = o->left->type, *by = o->right->type;
     if (!nl_is_date_time(time)) return NULL;
-    if (time->id == NL_TYPE_DATE && !nl_is_interval(by) && (o->is_add || by->id != NL_TYPE_DATE))
+    if (time->id == NL_TYPE_DATE && !nl_is_interval(by) && (o->is_add || !nl_is_date_time(by)))
         return call(o->scope, o->is_add ? "date_add" : "date_sub", o->left, o->right, result);
     if (!nl_is_interval(by)) return NULL;
     NL_TRY(call(o->scope, o->is_add ? "+" : "-", o->left, o->right, result));

@@ -368,14 +368,32 @@ static const nl_type *common_type_of_in(nl_scope *scope, const nl_expr *const *c
     return common || !is_same ? common : children[0]->type;
 }
 
+/* x IN (*) compares with every column. */
+static nl_status add_value(nl_scope *scope, const nl_ast_expr *ast, nl_list *values)
+{
+    const nl_expr *value = NULL;
+    nl_items items = {0};
+    if (ast->kind != NL_AST_EXPR_STAR) {
+        NL_TRY(nl_resolve_expr(scope, ast, &value));
+        nl_list_add(nl_scope_arena(scope), values, NL_UNCONST(value));
+        return NULL;
+    }
+    NL_TRY(nl_expand_star(scope, ast, &items));
+    for (uint32_t i = 0; i < items.count; i++) nl_list_add(nl_scope_arena(scope), values, NL_UNCONST(items.list[i].expr));
+    return NULL;
+}
+
 static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    const uint32_t count = ast->in.list.count + 1;
-    const nl_expr **children = NL_NEW_ARRAY(arena, const nl_expr *, count);
+    nl_list values = {0};
+    const nl_expr *input = NULL;
+    NL_TRY(nl_resolve_expr(scope, ast->in.input, &input));
+    nl_list_add(arena, &values, NL_UNCONST(input));
+    for (uint32_t i = 0; i < ast->in.list.count; i++) NL_TRY(add_value(scope, ast->in.list.items[i], &values));
+    const uint32_t count = values.count;
+    const nl_expr **children = (const nl_expr **)(void *)values.items;
     const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, count);
-    NL_TRY(nl_resolve_expr(scope, ast->in.input, &children[0]));
-    for (uint32_t i = 1; i < count; i++) NL_TRY(nl_resolve_expr(scope, ast->in.list.items[i - 1], &children[i]));
     NL_TRY(nl_collate_same(scope, NL_STR("in"), children, count));
     for (uint32_t i = 0; i < count; i++) parts[i] = nl_expr_pretty(arena, children[i]);
     const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
@@ -730,11 +748,11 @@ nl_status nl_fold(nl_scope *scope, const nl_expr *expr, const nl_value **value)
     nl_value *folded = NL_NEW(context->arena, nl_value);
     if (!context->evaluate) { /* without an engine behind it, as in this folder's tests, only casts of literals */
         if (expr->kind != NL_EXPR_CAST || expr->children[0]->kind != NL_EXPR_LITERAL) return NULL;
-        NL_TRY(nl_cast_value(context->arena, context->confs, expr->cast_mode, &expr->children[0]->value, expr->type, folded));
+        NL_TRY(nl_cast_value(context->arena, nl_scope_confs(scope), expr->cast_mode, &expr->children[0]->value, expr->type, folded));
         *value = folded;
         return NULL;
     }
-    NL_TRY(context->evaluate(context->arena, expr, context->confs, scope->env->text, folded));
+    NL_TRY(context->evaluate(context->arena, expr, nl_scope_confs(scope), scope->env->text, folded));
     *value = folded;
     return NULL;
 }

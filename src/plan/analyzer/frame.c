@@ -245,6 +245,14 @@ static nl_status turn_negative(nl_scope *scope, nl_bound_kind *kind, const nl_ex
     const nl_value *value = NULL;
     if (!*offset) return NULL;
     NL_TRY(nl_fold(scope, *offset, &value));
+    const bool is_real = value && !value->is_null && (value->type->id == NL_TYPE_DOUBLE || value->type->id == NL_TYPE_FLOAT);
+    if (is_real && value->real < 0) {
+        nl_value positive = *value;
+        positive.real = -value->real;
+        *offset = nl_expr_literal(nl_scope_arena(scope), &positive);
+        *kind = *kind == NL_BOUND_PRECEDING ? NL_BOUND_FOLLOWING : NL_BOUND_PRECEDING;
+        return NULL;
+    }
     const bool is_integer = value && !value->is_null &&
                             (nl_type_is_integral(value->type) || value->type->id == NL_TYPE_INTERVAL_YM || value->type->id == NL_TYPE_INTERVAL_DT);
     if (!is_integer || value->integer >= 0 || value->integer == INT64_MIN) return NULL;
@@ -254,8 +262,18 @@ static nl_status turn_negative(nl_scope *scope, nl_bound_kind *kind, const nl_ex
     return NULL;
 }
 
+/* An offset of RANGE is of the order key's type: 1.1 beside integers is 1. */
+static void cast_offset(nl_scope *scope, const nl_window_spec *spec, const nl_expr **offset)
+{
+    if (!*offset || spec->unit != NL_FRAME_RANGE || spec->order_count != 1) return;
+    const nl_type *key = spec->order_by[0].expr->type;
+    if (nl_type_is_numeric(key) && nl_can_cast((*offset)->type, key, true)) *offset = nl_expr_cast(nl_scope_arena(scope), *offset, key, nl_scope_cast_mode(scope));
+}
+
 nl_status nl_normalize_frame(nl_scope *scope, nl_window_spec *spec)
 {
+    cast_offset(scope, spec, &spec->start_offset);
+    cast_offset(scope, spec, &spec->stop_offset);
     NL_TRY(turn_negative(scope, &spec->start_kind, &spec->start_offset));
     return turn_negative(scope, &spec->stop_kind, &spec->stop_offset);
 }

@@ -9,6 +9,7 @@ typedef struct grouper {
     nl_items *items;
     nl_expr_set keys; /* exact */
     bool has_sets;
+    bool has_star;
 } grouper;
 
 typedef struct set_list {
@@ -21,11 +22,15 @@ typedef struct set_list {
 static nl_status by_position(grouper *g, const nl_ast_expr *ast, int64_t position, const nl_expr **key)
 {
     nl_arena *arena = nl_scope_arena(g->scope);
+    if (g->has_star) return nl_sql_at(NL_RAISE(STAR_GROUP_BY_POS), g->scope->env->text, ast->range, false);
     if (position < 1 || position > g->items->count)
         return nl_sql_at(NL_RAISE(GROUP_BY_POS_OUT_OF_RANGE, NL_P_INT("index", position), NL_P_INT("size", g->items->count)),
                          g->scope->env->text, ast->range, false);
     const nl_item *item = &g->items->list[position - 1];
     *key = item->expr;
+    if (item->level) return nl_raise_alias_in_group_by();
+    if (nl_expr_has(item->expr, NL_EXPR_WINDOW))
+        return nl_sql_at(NL_RAISE(UNSUPPORTED_EXPR_FOR_OPERATOR, NL_P_STR("invalidExprSqls", nl_quote_expr(arena, item->expr))), g->scope->env->text, ast->range, false);
     if (!nl_expr_has(item->expr, NL_EXPR_AGGREGATE)) return NULL;
     const nl_str text = nl_attribute_text(arena, item->expr, g->scope);
     return nl_sql_at(NL_RAISE(GROUP_BY_POS_AGGREGATE, NL_P_INT("index", position),
@@ -44,7 +49,7 @@ static bool find_aggregate(void *context, const nl_expr *expr)
 static nl_status find_key(grouper *g, const nl_ast_expr *ast, const nl_expr **key)
 {
     nl_scope *scope = g->scope;
-    if (ast->kind == NL_AST_EXPR_LITERAL && ast->literal.kind == NL_AST_LITERAL_INT)
+    if (ast->kind == NL_AST_EXPR_LITERAL && ast->literal.kind == NL_AST_LITERAL_INT && nl_env_is_set(scope->env, "spark.sql.groupByOrdinal", "true"))
         return by_position(g, ast, ast->literal.integer, key);
     if (ast->kind == NL_AST_EXPR_ALIAS) ast = ast->alias.input;
     NL_TRY(nl_resolve_expr(scope, ast, key));
@@ -208,7 +213,7 @@ static nl_status expand_suffix(grouper *g, const nl_ast_group_by *group_by, set_
 
 /* ---- ALL ---- */
 
-static bool is_all(const nl_scope *scope, const nl_ast_group_by *group_by)
+static bool is_all(const nl_scope *scope, const nl_ast_group_by *group_by, const nl_items *items)
 {
     if (group_by->items.count != 1 || group_by->suffix != NL_AST_GROUP_PLAIN) return false;
     const nl_ast_grouping *only = group_by->items.items[0];
@@ -217,17 +222,46 @@ static bool is_all(const nl_scope *scope, const nl_ast_group_by *group_by)
     if (name->count != 1 || name->parts[0].is_quoted || !nl_str_is_nocase(name->parts[0].text, "all")) return false;
     for (uint32_t i = 0; i < scope->sets[0].count; i++)
         if (nl_str_is_nocase(scope->sets[0].columns[i].name, "all")) return false;
+    for (uint32_t i = 0; scope->aliases && i < items->count; i++)
+        if (items->list[i].has_alias && nl_str_is_nocase(items->list[i].name, "all")) return false;
     return true;
 }
 
-static void group_by_all(grouper *g)
+static bool find_column(void *context, const nl_expr *expr)
 {
+    if (expr->kind == NL_EXPR_AGGREGATE) return false;
+    if (expr->kind == NL_EXPR_SUBQUERY) {
+        nl_list outer = {0};
+        nl_plan_outer_columns(context, expr->plan, &outer);
+        return outer.count == 0;
+    }
+    return expr->kind != NL_EXPR_COLUMN;
+}
+
+/* Is there a column outside of aggregate functions? */
+static bool has_free_column(nl_arena *arena, const nl_expr *expr)
+{
+    if (expr->kind == NL_EXPR_AGGREGATE) return false;
+    if (!find_column(arena, expr)) return true;
+    for (uint32_t i = 0; i < expr->child_count; i++)
+        if (has_free_column(arena, expr->children[i])) return true;
+    return false;
+}
+
+static nl_status group_by_all(grouper *g)
+{
+    uint32_t key_count = 0;
+    bool has_free = false;
     for (uint32_t i = 0; i < g->items->count; i++) {
         const nl_expr *expr = g->items->list[i].expr;
+        has_free = has_free || has_free_column(nl_scope_arena(g->scope), expr);
         if (nl_expr_has(expr, NL_EXPR_AGGREGATE) || nl_expr_has(expr, NL_EXPR_WINDOW)) continue;
+        if (g->items->list[i].level) return nl_raise_alias_in_group_by();
+        key_count++;
         if (expr->kind == NL_EXPR_LITERAL) continue;
         key_place(g, expr);
     }
+    return key_count == 0 && has_free ? NL_RAISE(UNRESOLVED_ALL_IN_GROUP_BY) : NULL;
 }
 
 static nl_status plain_keys(grouper *g, const nl_ast_group_by *group_by, bool *is_plain)
@@ -243,13 +277,13 @@ static nl_status plain_keys(grouper *g, const nl_ast_group_by *group_by, bool *i
     return NULL;
 }
 
-nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, nl_items *items, nl_grouping *grouping)
+nl_status nl_resolve_group_by(nl_scope *scope, const nl_ast_group_by *group_by, nl_items *items, bool has_star, nl_grouping *grouping)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    grouper g = {.scope = scope, .items = items};
+    grouper g = {.scope = scope, .items = items, .has_star = has_star};
     grouping->is_grouped = true;
-    if (is_all(scope, group_by)) {
-        group_by_all(&g);
+    if (is_all(scope, group_by, items)) {
+        NL_TRY(group_by_all(&g));
     } else {
         bool is_plain = false;
         NL_TRY(plain_keys(&g, group_by, &is_plain));

@@ -104,6 +104,7 @@ static nl_status add_unit(interval_sum *sum, nl_arena *arena, const nl_ast_inter
     if (has_point && !units[part->unit].allows_fraction)
         return NL_RAISE(INVALID_INTERVAL_FORMAT__INVALID_FRACTION, NL_P_STR("input", input), NL_P_STR("unit", nl_arena_f(arena, "'%s'", units[part->unit].word)));
     const bool fits = scaled_number(value, units[part->unit].scale, true, &amount) && !(units[part->unit].is_months && __builtin_add_overflow(sum->months, amount, &sum->months));
+    if (!fits && units[part->unit].field == NL_FIELD_DAY) return NL_RAISE_TEXT(NILAS_ARITHMETIC, "long overflow");
     if (!fits) return NL_RAISE(INVALID_INTERVAL_FORMAT__ARITHMETIC_EXCEPTION, NL_P_STR("input", input));
     if (!units[part->unit].is_months) sum->micros += amount;
     if (units[part->unit].field == NL_FIELD_DAY) sum->days += amount / NL_MICROS_PER_DAY;
@@ -215,7 +216,7 @@ static nl_status sum_value(const interval_sum *sum, nl_str written, nl_value *va
     if (sum->has_months && sum->has_time) return NL_RAISE(_LEGACY_ERROR_TEMP_0029, NL_P_STR("literal", written));
     if (sum->has_months && (sum->months > INT32_MAX || sum->months < INT32_MIN))
         return NL_RAISE(INVALID_INTERVAL_FORMAT__ARITHMETIC_EXCEPTION, NL_P_STR("input", written));
-    if (sum->micros > INT64_MAX || sum->micros < INT64_MIN) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "long overflow");
+    if (sum->micros > INT64_MAX || sum->micros < INT64_MIN) return NL_RAISE_TEXT(NILAS_ARITHMETIC, "long overflow");
     *value = sum->has_months ? nl_value_int(nl_type_interval_ym(sum->first, sum->last), sum->months) : nl_value_int(nl_type_interval_dt(sum->first, sum->last), (int64_t)sum->micros);
     return NULL;
 }

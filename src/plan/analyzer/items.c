@@ -92,6 +92,14 @@ static nl_status expand_qualified(nl_scope *scope, const nl_ast_expr *star, nl_c
         is_found = true;
     }
     if (is_found) return NULL;
+    for (uint32_t i = 0; scope->outer && scope->outer->set_count && i < scope->outer->sets[0].count; i++) {
+        const nl_column *of_outer = &scope->outer->sets[0].columns[i];
+        if (of_outer->is_hidden || !qualifier_matches(scope, of_outer, parts, count)) continue;
+        const nl_expr *outer = nl_expr_outer(nl_scope_arena(scope), nl_column_ref(nl_scope_arena(scope), of_outer));
+        nl_items_add(nl_scope_arena(scope), items, (nl_item){.expr = outer, .name = of_outer->name, .id = nl_plan_new_id(scope->env->context)});
+        is_found = true;
+    }
+    if (is_found) return NULL;
     const nl_column *column = NULL;
     uint32_t matched = 0;
     NL_TRY(nl_find_column(scope, set, parts, count, &column, &matched));
@@ -163,13 +171,38 @@ static nl_status except_one(nl_scope *scope, const nl_ast_name *name, nl_items *
     return is_found ? NULL : nl_raise_unresolved(scope, parts, count);
 }
 
+static bool is_prefix(const nl_scope *scope, const nl_ast_name *a, const nl_ast_name *b)
+{
+    for (uint32_t i = 0; i < a->count && a->count <= b->count; i++)
+        if (!nl_names_equal(scope, a->parts[i].text, b->parts[i].text)) return false;
+    return a->count && a->count <= b->count;
+}
+
+/* No name twice, and no field of what is left out whole. */
+static nl_status check_except(const nl_scope *scope, const nl_ast_names *except)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    bool overlaps = false;
+    nl_str list = {0};
+    for (uint32_t i = 0; i < except->count; i++) {
+        nl_str name = {0};
+        for (uint32_t j = 0; j < except->count; j++) overlaps = overlaps || (i != j && is_prefix(scope, &except->items[i], &except->items[j]));
+        for (uint32_t k = 0; k < except->items[i].count; k++) name = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(name), k ? "." : "", NL_STR_ARG(except->items[i].parts[k].text));
+        list = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(list), i ? ", " : "", NL_STR_ARG(name));
+    }
+    return overlaps ? NL_RAISE(EXCEPT_OVERLAPPING_COLUMNS, NL_P_STR("columns", list)) : NULL;
+}
+
 /* df.* and df.colRegex("…"). */
 static nl_status expand_some(nl_scope *scope, const nl_ast_expr *star, nl_column_set set, nl_items *items)
 {
     bool *is_match = NL_NEW_ARRAY(nl_scope_arena(scope), bool, set.count + 1);
+    const nl_str *parts = NULL;
+    uint32_t count = 0;
+    if (star->star.qualifier.count) NL_TRY(nl_name_parts(scope, &star->star.qualifier, &parts, &count));
     if (star->star.pattern.data) NL_TRY(nl_column_pattern(scope, star->star.pattern, set, is_match));
     for (uint32_t i = 0; i < set.count; i++) {
-        const bool is_other = star->star.pattern.data && !is_match[i];
+        const bool is_other = (star->star.pattern.data && !is_match[i]) || !qualifier_matches(scope, &set.columns[i], parts, count);
         if (set.columns[i].is_hidden || is_other || (star->has_plan_id && !nl_term_has_column(scope, star->plan_id, set.columns[i].id))) continue;
         add_column(scope, items, &set.columns[i]);
     }
@@ -189,6 +222,7 @@ nl_status nl_expand_star(nl_scope *scope, const nl_ast_expr *star, nl_items *ite
         for (uint32_t i = 0; i < set.count; i++)
             if (!set.columns[i].is_hidden) add_column(scope, items, &set.columns[i]);
     }
+    if (!status) status = check_except(scope, &star->star.except);
     for (uint32_t i = 0; !status && i < star->star.except.count; i++) status = except_one(scope, &star->star.except.items[i], items, start);
     return nl_sql_at(status, scope->env->text, star->range, false);
 }

@@ -44,6 +44,22 @@ static void over_both(const joining *j, nl_scope *scope)
     scope->sets[0] = (nl_column_set){columns, count};
 }
 
+/* spark.sql.crossJoin.enabled=false: CROSS JOIN gets a condition between its sides that is always true, which the check for
+ * joins without one looks for. */
+static nl_status mark_as_crossed(const joining *j, const nl_expr **condition)
+{
+    nl_arena *arena = j->env->context->arena;
+    if (!nl_env_is_set(j->env, "spark.sql.crossJoin.enabled", "false") || !j->left->column_count || !j->right->column_count) return NULL;
+    nl_scope scope;
+    over_both(j, &scope);
+    const nl_expr *const sides[] = {nl_column_ref(arena, &j->left->columns[0]), nl_column_ref(arena, &j->right->columns[0])};
+    if (nl_type_has_map(sides[0]->type) || nl_type_has_map(sides[1]->type)) return NULL;
+    const nl_value greatest = nl_value_int(nl_type_bigint(), INT64_MAX);
+    const nl_expr *bounds[] = {NULL, nl_expr_literal(arena, &greatest)};
+    NL_TRY(nl_call_bound(&scope, NL_STR("xxhash64"), sides, 2, &bounds[0]));
+    return nl_call_bound(&scope, NL_STR("<="), bounds, 2, condition);
+}
+
 static nl_status plain_join(joining *j, const nl_logical **plan)
 {
     nl_arena *arena = j->env->context->arena;
@@ -52,8 +68,12 @@ static nl_status plain_join(joining *j, const nl_logical **plan)
         nl_scope scope;
         over_both(j, &scope);
         NL_TRY(nl_resolve_condition(&scope, j->relation->join.on, &condition));
+        NL_TRY(nl_check_join_subqueries(j->env, j->left, j->right, condition));
+        if (!nl_expr_is_deterministic(condition) && !j->relation->join.right->is_lateral)
+            return NL_RAISE(INVALID_NON_DETERMINISTIC_EXPRESSIONS, NL_P_STR("sqlExprs", nl_quote_expr(arena, condition)));
         if (j->kind == NL_JOIN_CROSS) j->kind = NL_JOIN_INNER;
     }
+    if (j->relation->join.kind == NL_AST_JOIN_CROSS && !condition) NL_TRY(mark_as_crossed(j, &condition));
     if (j->kind == NL_JOIN_CROSS && condition) j->kind = NL_JOIN_INNER;
     *plan = nl_logical_join(arena, j->kind, j->left, j->right, condition);
     return NULL;
@@ -232,6 +252,7 @@ static nl_status lateral_join(joining *j, const nl_logical **plan)
 {
     /* With a condition an outer join keeps rows whose every output fails it: that is no mere GENERATE. */
     const bool is_conditional = j->kind == NL_JOIN_LEFT && j->relation->join.on;
+    if (j->relation->join.is_natural) return NL_RAISE(INCOMPATIBLE_JOIN_TYPES, NL_P("joinType1", "LATERAL"), NL_P("joinType2", "NATURAL"));
     if (!is_conditional && is_generator_call(j->relation->join.right)) return lateral_generator(j, plan);
     nl_scope left;
     nl_scope_over(&left, j->env, j->outer, j->left, NL_CLAUSE_OTHER);
@@ -239,6 +260,7 @@ static nl_status lateral_join(joining *j, const nl_logical **plan)
     const nl_logical *join = NULL;
     if (j->kind == NL_JOIN_CROSS) j->kind = NL_JOIN_INNER;
     NL_TRY(plain_join(j, &join));
+    NL_TRY(nl_check_lateral(j->env, j->left, j->right, join->join.condition));
     nl_logical *marked = nl_logical_copy(j->env->context->arena, join);
     marked->join.is_lateral = true;
     *plan = marked;

@@ -167,21 +167,34 @@ static nl_status find_lambda_variable(nl_scope *scope, const nl_str *parts, uint
     return NULL;
 }
 
+static const nl_pretty *outer_pretty(nl_arena *arena, const nl_column *column)
+{
+    const nl_str qualifier = nl_join_texts(arena, column->qualifier, column->qualifier_count, ".");
+    return nl_pretty_text(arena, nl_arena_f(arena, "outer(" NL_STR_FMT "%s" NL_STR_FMT ")", NL_STR_ARG(qualifier), qualifier.length ? "." : "", NL_STR_ARG(column->name)));
+}
+
 static nl_status find_in_sets(nl_scope *scope, const nl_str *parts, uint32_t part_count, bool is_outer,
                               const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    for (uint32_t s = 0; s < scope->set_count; s++) {
+    const bool is_backwards = scope->clause == NL_CLAUSE_HAVING && scope->aggregate_depth; /* what is aggregated comes from the FROM clause */
+    for (uint32_t i = 0; i < scope->set_count; i++) {
         const nl_column *column = NULL;
         uint32_t matched = 0;
+        const uint32_t s = is_backwards ? scope->set_count - 1 - i : i;
         NL_TRY(nl_find_column(scope, scope->sets[s], parts, part_count, &column, &matched));
         if (!column) continue;
         const nl_expr *base =
             nl_expr_column(arena, column->id, parts[matched - 1], column->type, column->is_nullable);
-        if (is_outer) base = nl_expr_outer(arena, base);
+        if (is_outer) base = nl_expr_with_pretty(arena, nl_expr_outer(arena, base), outer_pretty(arena, column));
         return extract_fields(scope, base, parts + matched, part_count - matched, result);
     }
     return NULL;
+}
+
+nl_status nl_raise_alias_in_group_by(void)
+{
+    return NL_RAISE(UNSUPPORTED_FEATURE__LATERAL_COLUMN_ALIAS_IN_GROUP_BY);
 }
 
 static nl_status find_alias(nl_scope *scope, const nl_str *parts, uint32_t part_count, const nl_expr **result)
@@ -198,6 +211,7 @@ static nl_status find_alias(nl_scope *scope, const nl_str *parts, uint32_t part_
         count++;
     }
     if (!found) return NULL;
+    if (scope->are_aliases_inlined && found->level) return nl_raise_alias_in_group_by();
     if (scope->are_aliases_inlined) return extract_fields(scope, found->expr, parts + 1, part_count - 1, result);
     const nl_str quoted = nl_quote_name(arena, parts[0]);
     if (count > 1) return NL_RAISE(AMBIGUOUS_LATERAL_COLUMN_ALIAS, NL_P_STR("name", quoted), NL_P_INT("n", count));
@@ -231,6 +245,13 @@ static nl_status find_keyword_function(nl_scope *scope, const nl_str *parts, uin
     return NULL;
 }
 
+static nl_str variable_sql(nl_scope *scope, const nl_value *value)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    if (!value->is_null || value->type->id == NL_TYPE_NULL) return nl_literal_sql(scope, value);
+    return nl_arena_f(arena, "CAST(NULL AS " NL_STR_FMT ")", NL_STR_ARG(nl_type_sql(arena, value->type)));
+}
+
 static nl_status find_variable(nl_scope *scope, const nl_str *parts, uint32_t part_count, const nl_expr **result)
 {
     nl_plan_context *context = scope->env->context;
@@ -242,7 +263,7 @@ static nl_status find_variable(nl_scope *scope, const nl_str *parts, uint32_t pa
         NL_TRY(context->resolver->find_variable(context->resolver, parts, count, context->arena, &value, &shown, &is_found));
         if (!is_found) continue;
         const nl_expr *literal = nl_expr_literal(context->arena, &value);
-        const nl_str text = nl_arena_f(context->arena, "variablereference(" NL_STR_FMT "=" NL_STR_FMT ")", NL_STR_ARG(shown), NL_STR_ARG(nl_literal_sql(scope, &value)));
+        const nl_str text = nl_arena_f(context->arena, "variablereference(" NL_STR_FMT "=" NL_STR_FMT ")", NL_STR_ARG(shown), NL_STR_ARG(variable_sql(scope, &value)));
         literal = nl_expr_with_pretty(context->arena, literal, nl_pretty_text(context->arena, text));
         return extract_fields(scope, literal, parts + count, part_count - count, result);
     }
@@ -260,7 +281,8 @@ static nl_status find_parameter(nl_scope *scope, const nl_str *parts, uint32_t p
 nl_status nl_raise_unresolved(const nl_scope *scope, const nl_str *parts, uint32_t part_count)
 {
     nl_arena *arena = nl_scope_arena(scope);
-    const nl_column_set set = scope->set_count ? scope->sets[0] : (nl_column_set){0};
+    const bool is_having = scope->clause == NL_CLAUSE_HAVING && scope->set_count == NL_SCOPE_SETS; /* sets[0] repeats what is grouped by */
+    const nl_column_set set = scope->set_count ? scope->sets[is_having] : (nl_column_set){0};
     const nl_str name = nl_quote_names(arena, parts, part_count);
     const nl_str proposal = nl_suggest_names(arena, parts, part_count, set.columns, set.count);
     if (proposal.length == 0) return NL_RAISE(UNRESOLVED_COLUMN__WITHOUT_SUGGESTION, NL_P_STR("objectName", name));

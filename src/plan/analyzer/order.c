@@ -42,8 +42,11 @@ nl_status nl_apply_limit(nl_scope *scope, const nl_ast_organization *organizatio
     *plan = child;
     int64_t limit = -1;
     int64_t offset = 0;
+    const nl_clause before = scope->clause;
+    scope->clause = NL_CLAUSE_LIMIT;
     if (organization->limit && !organization->is_limit_all) NL_TRY(limit_value(scope, "limit", organization->limit, &limit));
     if (organization->offset) NL_TRY(limit_value(scope, "offset", organization->offset, &offset));
+    scope->clause = before;
     if (limit >= 0 || offset > 0) *plan = nl_logical_limit(nl_scope_arena(scope), child, limit, offset);
     return NULL;
 }

@@ -37,7 +37,7 @@ static nl_status refuse_aggregates(piping *p, const nl_ast_exprs *exprs, const c
     nl_scope_over(&scope, &p->env, p->outer, p->env.pipe_input, NL_CLAUSE_OTHER);
     for (uint32_t i = 0; i < exprs->count; i++) {
         const nl_ast_expr *ast = exprs->items[i]->kind == NL_AST_EXPR_ALIAS ? exprs->items[i]->alias.input : exprs->items[i];
-        if (ast->kind != NL_AST_EXPR_CALL || ast->call.over) continue;
+        if (ast->kind == NL_AST_EXPR_STAR) continue;
         const nl_expr *expr = NULL;
         nl_status status = nl_resolve_expr(&scope, ast, &expr);
         if (status) { /* lateral aliases and the like are resolved, and blamed, with the whole list */
@@ -91,6 +91,9 @@ static nl_status pipe_set(piping *p, const nl_logical **plan)
         if (!target) return nl_sql_at(nl_raise_unresolved(&scope, parts, count), p->env.text, assignment->range, false);
         const nl_expr *value = NULL;
         NL_TRY(nl_resolve_expr(&scope, assignment->value, &value));
+        nl_windows windows = {.context = p->env.context};
+        NL_TRY(nl_windows_extract(&windows, value, &value));
+        const nl_logical *below = nl_windows_plan(&windows, current);
         nl_column *columns = NL_NEW_ARRAY(arena, nl_column, current->column_count + 1);
         const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, current->column_count + 1);
         for (uint32_t i = 0; i < current->column_count; i++) {
@@ -100,7 +103,7 @@ static nl_status pipe_set(piping *p, const nl_logical **plan)
             exprs[i] = value;
             columns[i] = (nl_column){.id = nl_plan_new_id(p->env.context), .name = target->name, .type = value->type, .is_nullable = value->is_nullable};
         }
-        current = nl_logical_project(arena, current, columns, exprs, current->column_count);
+        current = nl_logical_project(arena, below, columns, exprs, current->column_count);
     }
     *plan = current;
     return NULL;
@@ -159,6 +162,12 @@ static nl_status check_groups(piping *p, const nl_ast_group_by *group_by)
     return NULL;
 }
 
+static bool find_grouping(void *context, const nl_expr *expr)
+{
+    if (expr->kind == NL_EXPR_GROUPING) *(const nl_expr **)context = expr;
+    return expr->kind != NL_EXPR_GROUPING;
+}
+
 /* Every expression of AGGREGATE holds an aggregate function. Ones that do not resolve are blamed with the whole list. */
 static nl_status check_aggregates(piping *p)
 {
@@ -171,7 +180,12 @@ static nl_status check_aggregates(piping *p)
         if (ast->kind == NL_AST_EXPR_STAR) continue;
         nl_status status = nl_resolve_expr(&scope, ast, &expr);
         nl_error_free(status);
-        if (status || nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
+        if (status) continue;
+        const nl_expr *grouping = NULL;
+        nl_expr_walk(expr, find_grouping, (void *)&grouping);
+        if (grouping) return refuse_case(p, grouping->type->id == NL_TYPE_TINYINT ? "GROUPING" : "GROUPING_ID");
+        if (nl_expr_has(expr, NL_EXPR_WINDOW)) return refuse_case(p, "window functions; please update the query to move the window functions to a subsequent |> SELECT operator instead");
+        if (nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
         return nl_sql_at(NL_RAISE(PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION,
                                   NL_P_STR("expr", nl_expr_pretty_str(p->env.context->arena, expr))),
                          p->env.text, written->range, false);

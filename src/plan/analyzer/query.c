@@ -67,7 +67,7 @@ static nl_status set_types(nl_env *env, const char *word, const nl_logical *left
     nl_arena *arena = env->context->arena;
     *types = NL_NEW_ARRAY(arena, const nl_type *, left->column_count + 1);
     for (uint32_t i = 0; i < left->column_count; i++) {
-        (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, nl_confs_rules(env->context->confs));
+        (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, nl_confs_rules(nl_env_confs(env)));
         if ((*types)[i]) continue;
         return NL_RAISE(INCOMPATIBLE_COLUMN_TYPE, NL_P("operator", word), NL_P("columnOrdinalNumber", nl_position_word(i)),
                         NL_P("tableOrdinalNumber", "second"), NL_P_STR("dataType1", nl_quote_type(arena, right->columns[i].type)),
@@ -256,6 +256,7 @@ nl_status nl_analyze_term(nl_env *env, nl_scope *outer, const nl_ast_term *term,
 nl_status nl_analyze_query_in(nl_env *env, nl_scope *outer, const nl_ast_query *query, const nl_logical **plan)
 {
     nl_env inner = *env;
+    inner.is_definition = false;
     if (query->ctes.count) NL_TRY(nl_declare_ctes(env, outer, &query->ctes, &inner));
     const nl_logical *body = NULL;
     NL_TRY(nl_analyze_term(&inner, outer, query->body, &query->organization, &body));

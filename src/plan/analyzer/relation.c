@@ -62,9 +62,10 @@ static nl_status analyze_view(nl_env *env, const nl_resolved_relation *found, nl
 
 static const nl_an_cte *find_cte(const nl_env *env, nl_str name)
 {
-    for (const nl_an_cte *cte = env->ctes; cte; cte = cte->next)
-        if (nl_str_equal_nocase(cte->name, name)) return cte;
-    return NULL;
+    const nl_an_cte *found = env->outer_ctes ? find_cte(env->outer_ctes, name) : NULL;
+    for (const nl_an_cte *cte = env->ctes; cte && !found; cte = cte->next)
+        if (nl_str_equal_nocase(cte->name, name)) found = cte;
+    return found;
 }
 
 static const nl_logical *refer_to_cte(nl_env *env, nl_an_cte *cte)

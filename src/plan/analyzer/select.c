@@ -21,6 +21,7 @@ typedef struct selection {
     uint32_t order_count;
     bool is_distinct;
     bool is_aggregated;
+    nl_list outer_aggregates;          /* nl_outer_aggregate *: of HAVING's subqueries */
     nl_windows windows;
     nl_time_window time_window;
 } selection;
@@ -143,13 +144,21 @@ static nl_status resolve_list(selection *s)
     return NULL;
 }
 
+static bool has_star(const nl_ast_select *select)
+{
+    for (uint32_t i = 0; i < select->items.count; i++)
+        if (select->items.items[i]->kind == NL_AST_EXPR_STAR) return true;
+    return false;
+}
+
 static nl_status resolve_grouping(selection *s)
 {
     if (!s->select->group_by) return NULL;
     s->scope.clause = NL_CLAUSE_GROUP_BY;
-    s->scope.aliases = nl_scope_confs(&s->scope)->is_trino ? NULL : &s->items;
+    const bool has_aliases = !nl_scope_confs(&s->scope)->is_trino && nl_env_is_set(s->env, "spark.sql.groupByAliases", "true");
+    s->scope.aliases = has_aliases ? &s->items : NULL;
     s->scope.are_aliases_inlined = true;
-    nl_status status = nl_resolve_group_by(&s->scope, s->select->group_by, &s->items, &s->grouping);
+    nl_status status = nl_resolve_group_by(&s->scope, s->select->group_by, &s->items, has_star(s->select), &s->grouping);
     s->scope.aliases = NULL;
     s->scope.are_aliases_inlined = false;
     return status;
@@ -161,9 +170,22 @@ static void over_items(selection *s, nl_clause clause, nl_scope *scope)
     *scope = s->scope;
     scope->clause = clause;
     if (clause == NL_CLAUSE_HAVING && nl_scope_confs(scope)->is_trino) return; /* whose HAVING does not know the list's names */
-    scope->sets[0] = (nl_column_set){nl_items_columns(s->arena, &s->items), s->items.count};
+    nl_column *columns = NL_UNCONST(nl_items_columns(s->arena, &s->items));
+    for (uint32_t i = 0; i < s->items.count; i++) columns[i].is_nullable = columns[i].is_nullable || s->grouping.sets; /* keys are null in sets without them */
+    scope->sets[0] = (nl_column_set){columns, s->items.count};
     scope->sets[1] = s->input;
     scope->set_count = 2;
+}
+
+/* The columns that are grouped by, as they are. */
+static nl_column_set grouped_columns(const selection *s)
+{
+    nl_column *columns = NL_NEW_ARRAY(s->arena, nl_column, s->grouping.key_count + 1);
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < s->grouping.key_count; k++)
+        for (uint32_t i = 0; i < s->input.count && s->grouping.keys[k]->kind == NL_EXPR_COLUMN; i++)
+            if (s->input.columns[i].id == s->grouping.keys[k]->column) columns[count++] = s->input.columns[i];
+    return (nl_column_set){columns, count};
 }
 
 static nl_status resolve_having(selection *s)
@@ -171,6 +193,13 @@ static nl_status resolve_having(selection *s)
     if (!s->select->having) return NULL;
     nl_scope scope;
     over_items(s, NL_CLAUSE_HAVING, &scope);
+    if (scope.set_count == 2) { /* what is grouped by wins over the list's names */
+        scope.sets[2] = scope.sets[1];
+        scope.sets[1] = scope.sets[0];
+        scope.sets[0] = grouped_columns(s);
+        scope.set_count = 3;
+    }
+    scope.outer_aggregates = &s->outer_aggregates;
     return nl_resolve_condition(&scope, s->select->having, &s->having);
 }
 
@@ -206,7 +235,7 @@ nl_status nl_resolve_order_by(nl_scope *scope, const nl_ast_sort_items *items, n
     memcpy(*keys, resolved, items->count * sizeof **keys);
     for (uint32_t i = 0; i < items->count; i++) {
         const nl_ast_expr *ast = items->items[i].expr;
-        if (ast->kind != NL_AST_EXPR_LITERAL || ast->literal.kind != NL_AST_LITERAL_INT) continue;
+        if (ast->kind != NL_AST_EXPR_LITERAL || ast->literal.kind != NL_AST_LITERAL_INT || !nl_env_is_set(scope->env, "spark.sql.orderByOrdinal", "true")) continue;
         const int64_t position = ast->literal.integer;
         if (position < 1 || position > output.count)
             return nl_sql_at(NL_RAISE(ORDER_BY_POS_OUT_OF_RANGE, NL_P_INT("index", position), NL_P_INT("size", output.count)),
@@ -215,6 +244,25 @@ nl_status nl_resolve_order_by(nl_scope *scope, const nl_ast_sort_items *items, n
         NL_TRY(nl_check_orderable(scope, &items->items[i], (*keys)[i].expr));
     }
     return NULL;
+}
+
+/* In a subquery rows are not sorted by columns of the queries around it; and correlated subqueries are no sort keys. */
+static nl_status check_order(const selection *s)
+{
+    nl_list misplaced = {0};
+    for (uint32_t i = 0; i < s->order_count; i++) {
+        const nl_sort_key *key = &s->order[i];
+        nl_list outer = {0};
+        if (key->expr->kind == NL_EXPR_SUBQUERY && key->expr->subquery_kind == NL_SUBQUERY_SCALAR) nl_plan_outer_columns(s->arena, key->expr->plan, &outer);
+        if (outer.count)
+            return NL_RAISE(UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY__UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY,
+                            NL_P_STR("treeNode", nl_expr_pretty_str(s->arena, key->expr)));
+        const nl_str direction = nl_arena_f(s->arena, "\1 %s NULLS %s", key->is_descending ? "DESC" : "ASC", key->nulls_first ? "FIRST" : "LAST");
+        const nl_pretty *const parts[] = {nl_expr_pretty(s->arena, key->expr)};
+        const nl_expr *shown = nl_expr_with_pretty(s->arena, key->expr, nl_pretty_parts(s->arena, direction, parts, 1));
+        if (s->scope.outer && !s->env->functions) nl_misplaced_add(s->arena, &misplaced, shown, (nl_str){0});
+    }
+    return nl_sql_at(nl_misplaced_raise(s->arena, &misplaced), s->env->text, s->term->range, false);
 }
 
 static nl_status resolve_order(selection *s)
@@ -239,7 +287,8 @@ static nl_status resolve_order(selection *s)
     const nl_expr *const *distribution = NULL;
     NL_TRY(nl_resolve_exprs(&scope, &s->organization->distribute_by, &distribution));
     if (items->count == 0) return NULL;
-    return nl_resolve_order_by(&scope, items, scope.sets[0], &s->order, &s->order_count);
+    NL_TRY(nl_resolve_order_by(&scope, items, scope.sets[0], &s->order, &s->order_count));
+    return check_order(s);
 }
 
 /* ---- references to the list's items inside HAVING and ORDER BY ---- */
@@ -274,7 +323,7 @@ static bool has_aggregate(const nl_expr *expr)
 
 static bool needs_aggregation(const selection *s)
 {
-    if (s->grouping.is_grouped || has_aggregate(s->having)) return true;
+    if (s->grouping.is_grouped || has_aggregate(s->having) || s->outer_aggregates.count) return true;
     for (uint32_t i = 0; i < s->items.count; i++)
         if (has_aggregate(s->items.list[i].expr)) return true;
     for (uint32_t g = 0; g < s->generators.count; g++) {
@@ -322,7 +371,7 @@ static nl_status rewrite_having(selection *s, nl_aggregation *a)
     const nl_expr *written = s->having;
     nl_status status = rewrite_one(s, a, &s->having);
     const nl_expr *column = NULL;
-    if (!status || nl_error_condition(status) != NL_COND_MISSING_AGGREGATION) return status;
+    if (!status || (nl_error_condition(status) != NL_COND_MISSING_AGGREGATION && nl_error_condition(status) != NL_COND_MISSING_GROUP_BY)) return status;
     nl_expr_walk(written, find_swallowed, (void *)&column);
     if (!column || column->kind != NL_EXPR_COLUMN || !column->name.length) return status;
     nl_error_free(status);
@@ -378,17 +427,43 @@ static nl_status having_as_where(selection *s)
     return filter_rows(s, condition);
 }
 
+static nl_status settle_outer_aggregates(selection *s, nl_aggregation *a)
+{
+    for (uint32_t i = 0; i < s->outer_aggregates.count; i++) {
+        nl_outer_aggregate *outer = s->outer_aggregates.items[i];
+        const nl_expr *ref = NULL;
+        NL_TRY(nl_aggregation_rewrite(a, outer->expr, &ref));
+        nl_column *column = NL_NEW(s->arena, nl_column);
+        *column = (nl_column){.id = ref->column, .name = ref->name, .type = ref->type, .is_nullable = ref->is_nullable};
+        outer->column = column;
+    }
+    a->outer_aggregates = &s->outer_aggregates;
+    return NULL;
+}
+
+/* In a subquery: an aggregation may not mention columns of the queries around it. */
+static nl_status check_correlation(const selection *s)
+{
+    if (!s->scope.outer || s->env->functions) return NULL;
+    nl_list misplaced = {0};
+    for (uint32_t i = 0; i < s->grouping.key_count; i++) nl_misplaced_add(s->arena, &misplaced, s->grouping.keys[i], (nl_str){0});
+    for (uint32_t i = 0; i < s->items.count; i++) nl_misplaced_add(s->arena, &misplaced, s->items.list[i].expr, s->items.list[i].name);
+    return nl_sql_at(nl_misplaced_raise(s->arena, &misplaced), s->env->text, s->term->range, false);
+}
+
 static nl_status aggregate(selection *s)
 {
     NL_TRY(having_as_where(s));
     if (!needs_aggregation(s) && !s->having) return refuse_order_aggregates(s);
     s->is_aggregated = true;
+    NL_TRY(check_correlation(s));
     if (s->having) NL_TRY(inline_items(s, s->having, &s->having));
     for (uint32_t i = 0; i < s->order_count; i++)
         if (has_aggregate(s->order[i].expr) || nl_expr_has(s->order[i].expr, NL_EXPR_WINDOW))
             NL_TRY(inline_items(s, s->order[i].expr, &s->order[i].expr));
     nl_aggregation a;
     nl_aggregation_start(&a, &s->scope, &s->grouping, s->input);
+    NL_TRY(settle_outer_aggregates(s, &a));
     for (uint32_t i = 0; i < s->items.count; i++) NL_TRY(rewrite_one(s, &a, &s->items.list[i].expr));
     if (s->having) NL_TRY(rewrite_having(s, &a));
     for (uint32_t i = 0; i < s->order_count; i++) NL_TRY(rewrite_order(s, &a, &s->order[i].expr));
@@ -402,6 +477,10 @@ static nl_status aggregate(selection *s)
 
 static nl_status extract_windows(selection *s)
 {
+    nl_list misplaced = {0};
+    for (uint32_t i = 0; s->scope.outer && !s->env->functions && i < s->items.count; i++)
+        if (nl_window_has_outer(s->items.list[i].expr)) nl_misplaced_add(s->arena, &misplaced, s->items.list[i].expr, s->items.list[i].name);
+    NL_TRY(nl_sql_at(nl_misplaced_raise(s->arena, &misplaced), s->env->text, s->term->range, false));
     s->windows.context = s->env->context;
     for (uint32_t i = 0; i < s->items.count; i++) NL_TRY(nl_windows_extract(&s->windows, s->items.list[i].expr, &s->items.list[i].expr));
     for (uint32_t i = 0; i < s->order_count; i++) {

@@ -46,7 +46,7 @@ static bool is_same_type(const nl_type *a, const nl_type *b)
 nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *const *types, const nl_logical **plan)
 {
     nl_arena *arena = env->context->arena;
-    const nl_cast_mode mode = env->context->confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
+    const nl_cast_mode mode = nl_env_confs(env)->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY;
     bool is_changed = false;
     for (uint32_t i = 0; i < child->column_count; i++) is_changed = is_changed || !is_same_type(child->columns[i].type, types[i]);
     *plan = child;

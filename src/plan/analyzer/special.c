@@ -183,7 +183,8 @@ typedef enum special {
     SPECIAL_AND,
     SPECIAL_OR,
     SPECIAL_EQUAL_NULL,
-    SPECIAL_INPUT_FILE
+    SPECIAL_INPUT_FILE,
+    SPECIAL_NANVL
 } special;
 
 static bool find_special(nl_str name, uint32_t count, special *which)
@@ -199,6 +200,7 @@ static bool find_special(nl_str name, uint32_t count, special *which)
                  {"isnull", 1, 1, SPECIAL_ISNULL},             {"isnotnull", 1, 1, SPECIAL_ISNOTNULL},
                  {"between", 3, 3, SPECIAL_BETWEEN},           {"decode", 3, INT32_MAX, SPECIAL_DECODE},
                  {"when", 2, INT32_MAX, SPECIAL_WHEN},         {"not", 1, 1, SPECIAL_NOT},
+                 {"nanvl", 2, 2, SPECIAL_NANVL},
                  {"equal_null", 2, 2, SPECIAL_EQUAL_NULL},     {"!", 1, 1, SPECIAL_NOT},
                  {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR},
                  {"input_file_name", 0, 0, SPECIAL_INPUT_FILE}, {"input_file_block_start", 0, 0, SPECIAL_INPUT_FILE},
@@ -228,6 +230,18 @@ static nl_status make_connected(nl_scope *scope, bool is_and, nl_str name, const
     const nl_expr *sides[2] = {0};
     for (uint32_t i = 0; i < 2; i++) NL_TRY(check_condition(scope, shown, args[i], i, true, &sides[i]));
     *result = is_and ? nl_expr_and(arena, sides[0], sides[1]) : nl_expr_or(arena, sides[0], sides[1]);
+    return NULL;
+}
+
+/* The second argument is only looked at where the first is no number. The function itself says which types these have. */
+static nl_status make_nanvl(nl_scope *scope, const nl_expr *const *args, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr *call = NULL, *is_nan = NULL;
+    NL_TRY(nl_call_bound(scope, NL_STR("nanvl"), args, 2, &call));
+    NL_TRY(nl_call_bound(scope, NL_STR("isnan"), &call->children[0], 1, &is_nan));
+    *result = nl_expr_if(arena, is_nan, call->children[1], call->children[0]);
+    *result = nl_expr_with_pretty(arena, *result, nl_expr_pretty(arena, call));
     return NULL;
 }
 
@@ -276,6 +290,8 @@ static nl_status make_special(nl_scope *scope, special which, nl_str name, const
         return make_connected(scope, which == SPECIAL_AND, name, args, result);
     case SPECIAL_INPUT_FILE:
         return make_input_file(scope, name, result);
+    case SPECIAL_NANVL:
+        return make_nanvl(scope, args, result);
     case SPECIAL_EQUAL_NULL:
         return nl_call_function(scope, NL_STR("<=>"), args, count, result);
     }

@@ -7,7 +7,7 @@ typedef struct sql_call {
     nl_scope *caller;
     const nl_ast_create_function *function;
     const nl_ast_arguments *written;
-    nl_str name;     /* quoted, for errors */
+    nl_str name;     /* quoted, in full, for errors */
     nl_env env;      /* the body's: its text, its namespace */
     nl_parameters parameters;
     const nl_pretty **shown; /* the arguments as they print */
@@ -60,6 +60,19 @@ static nl_status place_arguments(const sql_call *c, const nl_ast_expr **placed, 
     return NULL;
 }
 
+/* Too few, when none is given by name. */
+static nl_status check_count(const sql_call *c)
+{
+    const nl_ast_column_definitions *parameters = &c->function->parameters;
+    uint32_t required = 0;
+    for (uint32_t i = 0; i < parameters->count; i++) required += parameters->items[i].default_value == NULL;
+    for (uint32_t i = 0; i < c->written->count; i++)
+        if (c->written->items[i].name.text.data) return NULL;
+    if (c->written->count >= required) return NULL;
+    return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P_STR("functionName", c->name), NL_P_INT("expectedNum", parameters->count),
+                    NL_P_INT("actualNum", c->written->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+}
+
 static nl_status resolve_arguments(sql_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->caller);
@@ -70,6 +83,7 @@ static nl_status resolve_arguments(sql_call *c)
     const nl_expr **values = NL_NEW_ARRAY(arena, const nl_expr *, parameters->count + 1);
     c->shown = NL_NEW_ARRAY(arena, const nl_pretty *, parameters->count + 1);
     NL_TRY(place_arguments(c, placed, was_positional));
+    NL_TRY(check_count(c));
     for (uint32_t i = 0; i < parameters->count; i++) {
         const nl_ast_column_definition *parameter = &parameters->items[i];
         nl_scope own = {.env = &c->env, .clause = NL_CLAUSE_OTHER, .depth = c->caller->depth};
@@ -93,18 +107,50 @@ static nl_status resolve_arguments(sql_call *c)
 
 /* ---- calls ---- */
 
+static nl_str shown_name(const nl_sql_function *found)
+{
+    return found->is_temporary ? found->function->name.parts[found->function->name.count - 1].text : found->full_name;
+}
+
+static nl_str quoted_full_name(nl_arena *arena, nl_str name)
+{
+    nl_str quoted = {0};
+    for (size_t at = 0; at <= name.length;) {
+        const size_t point = nl_str_find_char(name, '.', at);
+        const size_t stop = point == NL_NOT_FOUND ? name.length : point;
+        quoted = nl_arena_f(arena, NL_STR_FMT "%s`" NL_STR_FMT "`", NL_STR_ARG(quoted), quoted.length ? "." : "", NL_STR_ARG(nl_str_slice(name, at, stop)));
+        at = stop + 1;
+    }
+    return quoted;
+}
+
+/* "a -> b -> a", the outermost first. */
+static nl_str path_of(nl_arena *arena, const nl_active_function *active)
+{
+    nl_str path = active->full_name;
+    for (const nl_active_function *at = active->outer; at; at = at->outer)
+        path = nl_arena_f(arena, NL_STR_FMT " -> " NL_STR_FMT, NL_STR_ARG(at->full_name), NL_STR_ARG(path));
+    return path;
+}
+
 static nl_status start_call(sql_call *c, const nl_sql_function *found, const nl_str *parts, uint32_t part_count)
 {
     nl_env *env = c->caller->env;
     nl_active_function *active = NL_NEW(env->context->arena, nl_active_function);
-    *active = (nl_active_function){.outer = env->functions, .full_name = found->full_name};
+    *active = (nl_active_function){.outer = env->functions, .full_name = shown_name(found)};
     c->function = found->function;
-    c->name = nl_quote_names(env->context->arena, parts, part_count);
+    c->name = found->is_temporary ? nl_quote_names(env->context->arena, parts, part_count) : quoted_full_name(env->context->arena, found->full_name);
     c->env = (nl_env){.context = env->context, .text = found->text, .namespace_parts = found->namespace_parts, .namespace_count = found->namespace_count,
                       .view_depth = env->view_depth + 1, .functions = active};
+    if (found->is_ansi != env->context->confs->is_ansi) {
+        nl_eval_confs *confs = NL_NEW(env->context->arena, nl_eval_confs);
+        *confs = *env->context->confs;
+        confs->is_ansi = found->is_ansi;
+        c->env.confs = confs;
+    }
     bool is_cyclic = env->view_depth >= NL_VIEW_DEPTH_MAX;
-    for (const nl_active_function *at = env->functions; at; at = at->outer) is_cyclic = is_cyclic || nl_str_equal_nocase(at->full_name, found->full_name);
-    if (is_cyclic) return NL_RAISE(CYCLIC_FUNCTION_REFERENCE, NL_P_STR("path", c->name));
+    for (const nl_active_function *at = env->functions; at; at = at->outer) is_cyclic = is_cyclic || nl_str_equal_nocase(at->full_name, active->full_name);
+    if (is_cyclic) return NL_RAISE(CYCLIC_FUNCTION_REFERENCE, NL_P_STR("path", path_of(env->context->arena, active)));
     return resolve_arguments(c);
 }
 
@@ -125,17 +171,34 @@ static const nl_pretty *call_pretty(const sql_call *c, nl_str name)
     return nl_pretty_parts(arena, nl_call_format(arena, name, count), c->shown, count);
 }
 
+/* RETURN expr, and RETURN SELECT expr the same; NULL: a query with more to it. */
+static const nl_ast_expr *body_expression(const nl_ast_create_function *function)
+{
+    if (function->body_expr) return function->body_expr;
+    const nl_ast_query *query = function->body_query;
+    const nl_ast_organization *last = &query->organization;
+    const bool is_bare = !query->ctes.count && !last->limit && !last->offset && !last->order_by.count && query->body->kind == NL_AST_TERM_SELECT;
+    const nl_ast_select *select = is_bare ? query->body->select : NULL;
+    if (!select || select->from || select->where || select->group_by || select->having || select->quantifier == NL_AST_SET_DISTINCT) return NULL;
+    if (select->items.count != 1 || select->items.items[0]->kind != NL_AST_EXPR_SUBQUERY) return NULL;
+    return select->items.items[0];
+}
+
 nl_status nl_resolve_sql_call(nl_scope *scope, const nl_ast_expr *ast, const nl_sql_function *found, const nl_str *parts, uint32_t part_count,
                               const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
     sql_call c = {.caller = scope, .written = &ast->call.args};
     if (found->function->is_table) return NL_RAISE(NOT_A_SCALAR_FUNCTION, NL_P_STR("functionName", nl_quote_names(arena, parts, part_count)));
+    if (scope->clause == NL_CLAUSE_ORDER_BY || scope->clause == NL_CLAUSE_LIMIT || scope->clause == NL_CLAUSE_GENERATOR)
+        return NL_RAISE(UNSUPPORTED_SQL_UDF_USAGE, NL_P_STR("functionName", found->is_temporary ? nl_quote_names(arena, parts, part_count) : quoted_full_name(arena, found->full_name)),
+                        NL_P("nodeName", scope->clause == NL_CLAUSE_ORDER_BY ? "Sort" : scope->clause == NL_CLAUSE_LIMIT ? "GlobalLimit" : "Generate"));
     NL_TRY(start_call(&c, found, parts, part_count));
     nl_scope body = {.env = &c.env, .clause = NL_CLAUSE_OTHER, .parameters = &c.parameters, .depth = scope->depth};
     const nl_expr *value = NULL;
-    if (found->function->body_expr) {
-        NL_TRY(nl_resolve_expr(&body, found->function->body_expr, &value));
+    const nl_ast_expr *body_expr = body_expression(found->function);
+    if (body_expr) {
+        NL_TRY(nl_resolve_expr(&body, body_expr, &value));
     } else { /* RETURN SELECT …: a scalar subquery */
         nl_ast_expr query = {.kind = NL_AST_EXPR_SUBQUERY};
         query.query = found->function->body_query;
@@ -146,8 +209,7 @@ nl_status nl_resolve_sql_call(nl_scope *scope, const nl_ast_expr *ast, const nl_
         NL_TRY(nl_ast_type_to_type(arena, found->function->returns, &type));
         NL_TRY(nl_make_cast(&body, value, type, NL_CAST_ANSI, &value));
     }
-    const nl_str shown = found->is_temporary ? found->function->name.parts[found->function->name.count - 1].text : found->full_name;
-    *result = nl_expr_with_pretty(arena, value, call_pretty(&c, shown));
+    *result = nl_expr_with_pretty(arena, value, call_pretty(&c, shown_name(found)));
     return NULL;
 }
 
@@ -172,7 +234,7 @@ static nl_status shape_table(sql_call *c, const nl_logical *body, const nl_logic
         nl_scope scope = {.env = &c->env, .clause = NL_CLAUSE_OTHER};
         NL_TRY(nl_make_cast(&scope, nl_column_ref(context->arena, &body->columns[i]), row->children[at].type, NL_CAST_ANSI, &exprs[at]));
         columns[at] = (nl_column){.id = nl_plan_new_id(context), .name = row->children[at].name, .type = row->children[at].type,
-                                  .is_nullable = exprs[at]->is_nullable};
+                                  .is_nullable = exprs[at]->is_nullable, .qualifier = &c->function->name.parts[c->function->name.count - 1].text, .qualifier_count = 1};
         at++;
     }
     *plan = nl_logical_project(context->arena, body, columns, exprs, visible);
@@ -191,6 +253,49 @@ nl_status nl_analyze_sql_table_function(nl_scope *scope, const nl_ast_relation *
     const nl_logical *body = NULL;
     NL_TRY(nl_analyze_query_in(&c.env, &around, found->function->body_query, &body));
     return shape_table(&c, body, plan);
+}
+
+/* ---- functions being made ---- */
+
+static nl_status check_defaults(sql_call *c)
+{
+    nl_arena *arena = c->env.context->arena;
+    for (uint32_t i = 0; i < c->function->parameters.count; i++) {
+        const nl_ast_column_definition *parameter = &c->function->parameters.items[i];
+        nl_scope scope = {.env = &c->env, .clause = NL_CLAUSE_OTHER};
+        const nl_type *type = NULL;
+        const nl_expr *value = NULL;
+        if (!parameter->default_value) continue;
+        NL_TRY(nl_ast_type_to_type(arena, parameter->type, &type));
+        NL_TRY(nl_resolve_expr(&scope, parameter->default_value, &value));
+        if (nl_expr_has(value, NL_EXPR_SUBQUERY) || nl_expr_has(value, NL_EXPR_AGGREGATE) || nl_expr_has(value, NL_EXPR_WINDOW))
+            return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_A_VALID_DEFAULT_EXPRESSION,
+                            NL_P_STR("functionName", c->function->name.parts[c->function->name.count - 1].text), NL_P_STR("parameterName", parameter->name.text));
+        NL_TRY(nl_make_cast(&scope, value, type, NL_CAST_ANSI, &value));
+    }
+    return NULL;
+}
+
+nl_status nl_analyze_sql_function(nl_plan_context *context, const nl_sql_function *function, const nl_column *parameters, const nl_expr **body)
+{
+    const nl_active_function active = {.full_name = shown_name(function)};
+    sql_call c = {.function = function->function, .name = function->full_name};
+    c.env = (nl_env){.context = context, .text = context->text, .view_depth = 1, .functions = &active};
+    nl_scope scope = {.env = &c.env, .clause = NL_CLAUSE_OTHER, .set_count = 1};
+    scope.sets[0] = (nl_column_set){parameters, function->function->parameters.count};
+    *body = NULL;
+    NL_TRY(check_defaults(&c));
+    if (function->function->is_table) {
+        const nl_logical *plan = NULL;
+        NL_TRY(nl_analyze_query_in(&c.env, &scope, function->function->body_query, &plan));
+        return shape_table(&c, plan, &plan);
+    }
+    const nl_ast_expr *body_expr = body_expression(function->function);
+    if (body_expr) return nl_resolve_expr(&scope, body_expr, body);
+    nl_ast_expr query = {.kind = NL_AST_EXPR_SUBQUERY};
+    query.query = function->function->body_query;
+    const nl_expr *value = NULL;
+    return nl_resolve_subquery(&scope, &query, &value);
 }
 
 /* ---- parameters as names ---- */

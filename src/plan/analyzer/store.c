@@ -1,4 +1,4 @@
-/* Store assignment (spark.sql.storeAssignmentPolicy=ANSI): a query's output shaped for a table's columns, by position or
+/* Store assignment (spark.sql.storeAssignmentPolicy: ANSI, or STRICT, which casts to wider types only): a query's output shaped for a table's columns, by position or
  * by name, nested fields included. Null checks of required columns are the writer's: they need the rows. */
 #include "plan/analyzer/analyzer.h"
 
@@ -9,9 +9,15 @@ typedef struct storing {
     nl_arena *arena;
     nl_str table_name;
     bool is_by_name;
+    bool is_strict;
 } storing;
 
 static nl_status store_value(storing *s, const nl_expr *value, const nl_type *target, nl_str path, const nl_expr **result);
+
+static bool can_store(const storing *s, const nl_type *from, const nl_type *to)
+{
+    return s->is_strict ? nl_is_upcast(from, to) : nl_can_store(from, to);
+}
 
 static nl_str field_path(storing *s, nl_str path, nl_str name)
 {
@@ -102,7 +108,7 @@ static nl_status check_parts(storing *s, const nl_type *source, const nl_type *t
         const nl_type *from = source->children[i].type;
         const nl_type *to = target->children[i].type;
         const nl_str part = field_path(s, path, nl_str_from(word));
-        if (from->id == NL_TYPE_NULL || nl_can_store(from, to)) continue;
+        if (from->id == NL_TYPE_NULL || can_store(s, from, to)) continue;
         if (from->id == to->id && (to->id == NL_TYPE_ARRAY || to->id == NL_TYPE_MAP)) {
             NL_TRY(check_parts(s, from, to, part));
             continue;
@@ -176,7 +182,7 @@ static nl_status store_value(storing *s, const nl_expr *value, const nl_type *ta
     if (source->id == NL_TYPE_STRUCT && target->id == NL_TYPE_STRUCT) return store_struct(s, value, target, path, result);
     const bool is_collection = source->id == target->id && (target->id == NL_TYPE_ARRAY || target->id == NL_TYPE_MAP);
     if (is_collection) return store_collection(s, value, target, path, result);
-    if (source->id != NL_TYPE_NULL && !nl_can_store(source, target))
+    if (source->id != NL_TYPE_NULL && !can_store(s, source, target))
         return raise_cast(s, path, source, target);
     *result = nl_expr_cast(s->arena, value, target, NL_CAST_STORE);
     return NULL;
@@ -230,6 +236,7 @@ nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const
     nl_arena *arena = context->arena;
     nl_env env = {.context = context, .text = context->text};
     storing s = {.arena = arena, .table_name = table_name, .is_by_name = is_by_name};
+    s.is_strict = nl_env_is_set(&env, "spark.sql.storeAssignmentPolicy", "STRICT");
     s.scope = (nl_scope){.env = &env, .clause = NL_CLAUSE_OTHER};
     NL_TRY(check_count(&s, query, row_type));
     const uint32_t count = row_type->child_count;

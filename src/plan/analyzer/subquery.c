@@ -5,7 +5,8 @@
 
 typedef struct outer_collector {
     nl_arena *arena;
-    nl_list *found; /* const nl_expr *, one per column */
+    nl_list *found; /* const nl_expr * */
+    bool has_each;  /* every mention, not one per column */
 } outer_collector;
 
 static bool collect_outer(void *context, const nl_expr *expr)
@@ -13,7 +14,7 @@ static bool collect_outer(void *context, const nl_expr *expr)
     outer_collector *c = context;
     if (expr->kind == NL_EXPR_SUBQUERY) return true;
     if (expr->kind != NL_EXPR_OUTER) return true;
-    for (uint32_t i = 0; i < c->found->count; i++)
+    for (uint32_t i = 0; i < c->found->count && !c->has_each; i++)
         if (((const nl_expr *)c->found->items[i])->column == expr->column) return true;
     nl_list_add(c->arena, c->found, NL_UNCONST(expr));
     return true;
@@ -24,18 +25,24 @@ static bool collect_in_expr(void *context, const nl_expr *expr)
     return nl_expr_walk(expr, collect_outer, context);
 }
 
+static void collect_in_plan(outer_collector *c, const nl_logical *plan)
+{
+    nl_logical_walk_exprs(plan, collect_in_expr, c);
+    if (plan->kind == NL_PLAN_CTE && plan->cte.definition) collect_in_plan(c, plan->cte.definition);
+    for (uint32_t i = 0; i < plan->child_count; i++) collect_in_plan(c, plan->children[i]);
+}
+
 void nl_plan_outer_columns(nl_arena *arena, const nl_logical *plan, nl_list *found)
 {
     outer_collector c = {.arena = arena, .found = found};
-    nl_logical_walk_exprs(plan, collect_in_expr, &c);
-    if (plan->kind == NL_PLAN_CTE && plan->cte.definition) nl_plan_outer_columns(arena, plan->cte.definition, found);
-    for (uint32_t i = 0; i < plan->child_count; i++) nl_plan_outer_columns(arena, plan->children[i], found);
+    collect_in_plan(&c, plan);
 }
 
 static const nl_pretty *subquery_pretty(nl_arena *arena, const char *name, const nl_logical *plan)
 {
     nl_list outer = {0};
-    nl_plan_outer_columns(arena, plan, &outer);
+    outer_collector collector = {.arena = arena, .found = &outer, .has_each = true};
+    collect_in_plan(&collector, plan);
     const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, outer.count + 1);
     for (uint32_t i = 0; i < outer.count; i++) parts[i] = nl_pretty_text(arena, ((const nl_expr *)outer.items[i])->name);
     return nl_pretty_parts(arena, nl_call_format(arena, nl_str_from(name), outer.count), parts, outer.count);
@@ -43,7 +50,9 @@ static const nl_pretty *subquery_pretty(nl_arena *arena, const char *name, const
 
 static nl_status subquery_plan(nl_scope *scope, const nl_ast_query *query, const nl_logical **plan)
 {
-    return nl_analyze_query_in(scope->env, scope, query, plan);
+    nl_env env = *scope->env;
+    env.is_definition = env.is_foreign = true;
+    return nl_analyze_query_in(&env, scope, query, plan);
 }
 
 static uint32_t visible_count(const nl_logical *plan)

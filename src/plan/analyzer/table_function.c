@@ -2,19 +2,23 @@
 #include "function/collation.h"
 #include "plan/analyzer/analyzer.h"
 
+static nl_status raise_not_foldable(uint32_t position)
+{
+    static const char *const names[] = {"`start`", "`end`", "`step`", "`numSlices`"};
+    return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P("funcName", "`range`"), NL_P("paramName", names[NL_MIN(position, 3u)]), NL_P("paramType", "\"BIGINT\""));
+}
+
 static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument, uint32_t position, int64_t *number)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *expr = NULL;
     const nl_value *value = NULL;
-    if (argument->name.text.data) { /* Spark's range knows its arguments by place only */
-        static const char *const names[] = {"`start`", "`end`", "`step`", "`numSlices`"};
-        return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P("funcName", "`range`"), NL_P("paramName", names[NL_MIN(position, 3u)]), NL_P("paramType", "\"BIGINT\""));
-    }
+    if (argument->name.text.data) return raise_not_foldable(position); /* Spark's range knows its arguments by place only */
     NL_TRY(nl_resolve_expr(scope, argument->value, &expr));
     const nl_expr *cast = NULL;
-    NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));
-    NL_TRY(nl_fold(scope, cast, &value));
+    if (!nl_expr_is_constant(expr)) return raise_not_foldable(position);
+    if (nl_can_cast(expr->type, nl_type_bigint(), true)) NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));
+    if (cast) NL_TRY(nl_fold(scope, cast, &value));
     if (!value || value->is_null)
         return NL_RAISE(UNEXPECTED_INPUT_TYPE, NL_P("functionName", "`range`"), NL_P("paramIndex", nl_position_word(position)),
                         NL_P("requiredType", "\"BIGINT\""), NL_P_STR("inputSql", nl_quote_expr(arena, expr)),
@@ -50,6 +54,7 @@ static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_ar
     nl_arena *arena = nl_scope_arena(scope);
     nl_ast_arguments given;
     NL_TRY(nl_positional_arguments(scope, name, args, &given));
+    scope->clause = NL_CLAUSE_SELECT; /* a generator inside is nested in an expression */
     const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, given.count + 1);
     for (uint32_t i = 0; i < given.count; i++) NL_TRY(nl_resolve_expr(scope, given.items[i].value, &exprs[i]));
     nl_select_generator generator = {0};
@@ -58,7 +63,7 @@ static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_ar
     return NULL;
 }
 
-/* Every keyword, and whether it is reserved: as Spark's default dialect has it, none is. */
+/* Every keyword, and whether it is reserved: none is unless ANSI's are enforced. */
 static nl_status analyze_keywords(nl_scope *scope, const nl_ast_arguments *args, const nl_logical **plan)
 {
     static const char *const words[] = {
@@ -68,6 +73,15 @@ static nl_status analyze_keywords(nl_scope *scope, const nl_ast_arguments *args,
 #undef X
 #undef ALIAS
     };
+    enum { FREE, JOIN, RESERVED };
+    static const int ansi_kinds[] = {
+#define X(token, text, place, ansi) ansi,
+#define ALIAS(token, text, place, ansi)
+#include "sql/keywords.def"
+#undef X
+#undef ALIAS
+    };
+    const bool is_enforced = nl_scope_confs(scope)->is_ansi && nl_env_is_set(scope->env, "spark.sql.ansi.enforceReservedKeywords", "true");
     nl_arena *arena = nl_scope_arena(scope);
     if (args->count)
         return NL_RAISE(WRONG_NUM_ARGS__WITHOUT_SUGGESTION, NL_P("functionName", "`sql_keywords`"), NL_P("expectedNum", "0"),
@@ -80,7 +94,7 @@ static nl_status analyze_keywords(nl_scope *scope, const nl_ast_arguments *args,
         if (strcmp(words[i], "RLIKE") == 0 || strcmp(words[i], "TEMPORARY") == 0) continue; /* Spark forgets those with a synonym */
         nl_value *cells = NL_NEW_ARRAY(arena, nl_value, 2);
         cells[0] = nl_value_string(nl_str_from(words[i]));
-        cells[1] = nl_value_boolean(false);
+        cells[1] = nl_value_boolean(is_enforced && ansi_kinds[i] == RESERVED);
         rows[all.list.count] = (nl_value){.type = row_type};
         rows[all.list.count].list.items = cells;
         rows[all.list.count++].list.count = 2;
@@ -150,7 +164,13 @@ static nl_status analyze_function(nl_scope *scope, const nl_ast_relation *relati
     if (nl_str_is_nocase(name, "sql_keywords")) return analyze_keywords(scope, &relation->function.args, plan);
     const nl_function_row *const *rows = NULL;
     const uint32_t row_count = nl_function_find(name, &rows);
-    if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) return analyze_generator(scope, name, &relation->function.args, plan);
+    if (row_count && rows[0]->kind == NL_FUNCTION_GENERATOR) {
+        NL_TRY(analyze_generator(scope, name, &relation->function.args, plan));
+        const uint32_t alias_count = relation->alias.columns.count;
+        if (alias_count == 0 || alias_count == (*plan)->column_count) return NULL;
+        return NL_RAISE(NUM_TABLE_VALUE_ALIASES_MISMATCH, NL_P_STR("funcName", nl_quote_name(arena, name)), NL_P_INT("aliasesNum", alias_count),
+                        NL_P_INT("outColsNum", (*plan)->column_count));
+    }
     nl_sql_function found = {0};
     if (!row_count) NL_TRY(nl_find_sql_function(scope, parts, count, &found));
     if (found.python) return nl_analyze_python_table(scope, &relation->function.args, found.python, plan);
@@ -211,6 +231,6 @@ nl_status nl_analyze_lateral_view(nl_env *env, nl_scope *outer, const nl_ast_rel
     else
         input = nl_logical_one_row(env->context->arena);
     nl_scope scope;
-    nl_scope_over(&scope, env, outer, input, NL_CLAUSE_OTHER);
+    nl_scope_over(&scope, env, outer, input, NL_CLAUSE_GENERATOR);
     return nl_sql_at(lateral_view(&scope, relation, input, plan), env->text, relation->range, false);
 }

@@ -26,11 +26,23 @@ static nl_status resolve_row(nl_scope *scope, const nl_ast_expr *ast, const nl_e
     return NULL;
 }
 
+/* What fails fails now. */
+static nl_status evaluate_cell(nl_scope *scope, const nl_expr *cell)
+{
+    const nl_value *value = NULL;
+    if (!nl_expr_can_fail(cell)) return NULL;
+    const nl_status failure = nl_fold(scope, cell, &value);
+    if (!failure) return NULL;
+    const nl_status status = NL_RAISE(INVALID_INLINE_TABLE__FAILED_SQL_EXPRESSION_EVALUATION, NL_P_STR("sqlExpr", nl_quote_expr(nl_scope_arena(scope), cell)));
+    nl_error_free(failure);
+    return status;
+}
+
 /* A cell is a constant, or Spark says which it cannot evaluate; scalar subqueries it refuses by their kind. */
 static nl_status check_cell(nl_scope *scope, const nl_expr *cell)
 {
     if (nl_expr_has(cell, NL_EXPR_SUBQUERY)) return NL_RAISE(UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY__SCALAR_SUBQUERY_IN_VALUES);
-    if (nl_expr_is_constant(cell)) return NULL;
+    if (nl_expr_is_constant(cell)) return evaluate_cell(scope, cell);
     const nl_status status =
         NL_RAISE(INVALID_INLINE_TABLE__CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE, NL_P_STR("expr", nl_quote_expr(nl_scope_arena(scope), cell)));
     return nl_sql_at(status, scope->env->text, nl_place_of(scope->env->text, cell->span), false);

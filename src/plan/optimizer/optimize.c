@@ -11,6 +11,7 @@ const nl_rule nl_rules[] = {
     {"unnest subqueries", nl_rule_unnest_subqueries, true},
     {"push filters", nl_rule_push_filters, false},
     {"simplify expressions again", nl_rule_simplify, false},
+    {"check cross joins", nl_rule_check_cross_joins, true},
     {"order joins", nl_rule_order_joins, false},
     {"push semi joins", nl_rule_push_semi_joins, false},
     {"remove empty relations", nl_rule_remove_empty, false},

@@ -30,6 +30,7 @@ NL_MUST_USE nl_status nl_rule_key_collations(nl_plan_context *context, const nl_
 NL_MUST_USE nl_status nl_rule_simplify(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_unnest_subqueries(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_push_filters(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_rule_check_cross_joins(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_order_joins(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_push_semi_joins(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_prune_columns(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);

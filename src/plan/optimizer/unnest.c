@@ -2,6 +2,8 @@
  * ones left joins. Uncorrelated scalar subqueries stay: exec runs them first. Lateral joins lose their references. */
 #include "plan/optimizer/unnest.h"
 
+#include "function/coercion.h"
+
 typedef struct unnester {
     nl_plan_context *context;
     nl_arena *arena;
@@ -38,8 +40,77 @@ static nl_status to_join_condition(unnester *u, const nl_list *conditions, const
     return condition ? nl_outer_to_column(u->arena, condition, result) : NULL;
 }
 
+/* ---- values of maps ---- */
+
+/* What a subquery takes out of outer maps, which cannot be compared: computed beside the outer columns. */
+typedef struct outer_values {
+    unnester *u;
+    nl_list exprs;   /* const nl_expr *, over outer columns */
+    nl_list columns; /* nl_column *, one for each           */
+} outer_values;
+
+static bool find_own(void *context, const nl_expr *expr)
+{
+    bool *has_map = context;
+    if (expr->kind == NL_EXPR_OUTER) *has_map = *has_map || nl_type_has_map(expr->type);
+    return expr->kind == NL_EXPR_OUTER || expr->kind == NL_EXPR_LITERAL || expr->kind == NL_EXPR_CALL || expr->kind == NL_EXPR_CAST || expr->kind == NL_EXPR_FIELD;
+}
+
+static nl_status lift(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
+{
+    outer_values *v = context;
+    bool has_map = false;
+    const bool is_own = nl_expr_walk(expr, find_own, &has_map) && has_map && !nl_type_has_map(expr->type);
+    *result = expr;
+    if (expr->kind == NL_EXPR_SUBQUERY) return NULL;
+    if (!is_own || nl_expr_can_fail(expr) || !nl_expr_is_deterministic(expr)) return nl_expr_map_parts(arena, expr, lift, context, result);
+    nl_column *column = NULL;
+    for (uint32_t i = 0; i < v->exprs.count && !column; i++)
+        if (nl_expr_equal(v->exprs.items[i], expr)) column = v->columns.items[i];
+    if (!column) {
+        column = NL_NEW(arena, nl_column);
+        *column = nl_column_for(v->u->context, expr, NL_STR("value"));
+        nl_list_add(arena, &v->exprs, NL_UNCONST(expr));
+        nl_list_add(arena, &v->columns, column);
+    }
+    *result = nl_expr_outer(arena, nl_column_ref(arena, column));
+    return NULL;
+}
+
+static nl_status lift_in_plan(void *context, nl_arena *arena, const nl_logical *plan, const nl_logical **result)
+{
+    return nl_logical_rewrite_exprs(arena, plan, lift, context, result);
+}
+
+static bool has_outer_map(nl_arena *arena, const nl_logical *plan)
+{
+    nl_list found = {0};
+    nl_collect_outer(arena, plan, &found);
+    for (uint32_t i = 0; i < found.count; i++)
+        if (nl_type_has_map(((const nl_expr *)found.items[i])->type)) return true;
+    return false;
+}
+
+static nl_status lift_values(unnester *u, const nl_logical **outer, const nl_logical **plan)
+{
+    outer_values v = {.u = u};
+    if (!has_outer_map(u->arena, *plan)) return NULL;
+    NL_TRY(nl_logical_rewrite(u->arena, *plan, lift_in_plan, &v, plan));
+    const uint32_t count = (*outer)->column_count + v.exprs.count;
+    nl_column *columns = NL_NEW_ARRAY(u->arena, nl_column, count + 1);
+    const nl_expr **exprs = NL_NEW_ARRAY(u->arena, const nl_expr *, count + 1);
+    nl_copy_items(columns, (*outer)->columns, (*outer)->column_count * sizeof *columns);
+    for (uint32_t i = 0; i < (*outer)->column_count; i++) exprs[i] = nl_column_ref(u->arena, &columns[i]);
+    for (uint32_t i = 0; i < v.exprs.count; i++) {
+        columns[(*outer)->column_count + i] = *(const nl_column *)v.columns.items[i];
+        NL_TRY(nl_outer_to_column(u->arena, v.exprs.items[i], &exprs[(*outer)->column_count + i]));
+    }
+    if (v.exprs.count) *outer = nl_logical_project(u->arena, *outer, columns, exprs, count);
+    return NULL;
+}
+
 /* The right side of a join with `outer`, and the condition that ties them, over plain columns. */
-static nl_status correlate(unnester *u, const nl_logical *outer, const nl_logical *plan, bool allows_scalar_aggregate, nl_pulled *pulled,
+static nl_status correlate(unnester *u, const nl_logical **outer, const nl_logical *plan, bool allows_scalar_aggregate, nl_pulled *pulled,
                            const nl_expr **condition)
 {
     bool is_done = false;
@@ -47,7 +118,8 @@ static nl_status correlate(unnester *u, const nl_logical *outer, const nl_logica
     if (is_done && (!pulled->is_scalar_aggregate || allows_scalar_aggregate)) return to_join_condition(u, &pulled->conditions, NULL, condition);
     nl_domain_result bound = {0};
     *pulled = (nl_pulled){0};
-    NL_TRY(nl_unnest_domain(u->context, outer, plan, &bound));
+    NL_TRY(lift_values(u, outer, &plan));
+    NL_TRY(nl_unnest_domain(u->context, *outer, plan, &bound));
     pulled->plan = bound.plan;
     *condition = bound.condition;
     return bound.condition ? nl_outer_to_column(u->arena, bound.condition, condition) : NULL;
@@ -129,7 +201,7 @@ static nl_status replace_exists(unnester *u, const nl_expr *expr, const nl_logic
     nl_pulled pulled = {0};
     const nl_expr *condition = NULL;
     nl_column mark;
-    NL_TRY(correlate(u, *child, plan, false, &pulled, &condition));
+    NL_TRY(correlate(u, child, plan, false, &pulled, &condition));
     *child = mark_join(u, *child, pulled.plan, condition, false, &mark);
     *result = negated_if(u, nl_column_ref(u->arena, &mark), expr->is_negated);
     return NULL;
@@ -144,7 +216,7 @@ typedef struct in_parts {
     bool is_nullable;           /* an equality may be null     */
 } in_parts;
 
-static nl_status prepare_in(unnester *u, const nl_expr *expr, const nl_logical *child, in_parts *parts)
+static nl_status prepare_in(unnester *u, const nl_expr *expr, const nl_logical **child, in_parts *parts)
 {
     const nl_logical *plan = NULL;
     NL_TRY(prepare(u, expr->plan, &plan));
@@ -168,7 +240,7 @@ static nl_status replace_in(unnester *u, const nl_expr *expr, const nl_logical *
 {
     in_parts parts = {0};
     nl_column mark;
-    NL_TRY(prepare_in(u, expr, *child, &parts));
+    NL_TRY(prepare_in(u, expr, child, &parts));
     const nl_expr *equal = parts.equal;
     if (expr->is_negated && parts.is_nullable) equal = nl_expr_or(u->arena, equal, nl_expr_is_null(u->arena, equal, false));
     *child = mark_join(u, *child, parts.plan, nl_expr_and(u->arena, parts.correlation, equal), false, &mark);
@@ -214,7 +286,7 @@ static nl_status replace_scalar(unnester *u, const nl_expr *expr, const nl_logic
     nl_pulled pulled = {0};
     const nl_expr *condition = NULL;
     const bool has_null_default = is_null_on_empty(plan, value.id);
-    NL_TRY(correlate(u, *child, plan, has_null_default, &pulled, &condition));
+    NL_TRY(correlate(u, child, plan, has_null_default, &pulled, &condition));
     bool is_one_row = pulled.is_scalar_aggregate;
     for (const nl_logical *at = plan; !is_one_row; at = at->children[0]) {
         is_one_row = is_always_one_row(at);
@@ -247,21 +319,36 @@ typedef struct replacement {
     const nl_logical *child; /* grows by a join for each subquery */
 } replacement;
 
+static bool has_subquery(const nl_expr *expr)
+{
+    return expr && nl_expr_has(expr, NL_EXPR_SUBQUERY);
+}
+
+/* NOT of AND and OR goes to the parts of it, down to the subqueries: NOT IN treats nulls in its own way. */
+static const nl_expr *push_not(unnester *u, const nl_expr *expr)
+{
+    if (expr->kind != NL_EXPR_NOT || !has_subquery(expr)) return expr;
+    const nl_expr *inner = expr->children[0];
+    if (inner->kind == NL_EXPR_NOT) return push_not(u, inner->children[0]);
+    if (inner->kind != NL_EXPR_AND && inner->kind != NL_EXPR_OR) return without_not(u, expr);
+    const nl_expr *pushed = NULL;
+    for (uint32_t i = 0; i < inner->child_count; i++) {
+        const nl_expr *part = push_not(u, nl_expr_not(u->arena, inner->children[i]));
+        pushed = inner->kind == NL_EXPR_OR ? nl_expr_and(u->arena, pushed, part) : pushed ? nl_expr_or(u->arena, pushed, part) : part;
+    }
+    return pushed;
+}
+
 static nl_status replace_node(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
 {
     replacement *r = context;
-    expr = without_not(r->u, expr);
+    expr = push_not(r->u, without_not(r->u, expr));
     if (expr->kind != NL_EXPR_SUBQUERY) return nl_expr_map_parts(arena, expr, replace_node, context, result);
     const nl_expr *whole = NULL;
     NL_TRY(nl_expr_map_parts(arena, expr, replace_node, context, &whole)); /* the left side of IN */
     if (expr->subquery_kind == NL_SUBQUERY_SCALAR) return replace_scalar(r->u, whole, &r->child, result);
     if (expr->subquery_kind == NL_SUBQUERY_EXISTS) return replace_exists(r->u, whole, &r->child, result);
     return replace_in(r->u, whole, &r->child, result);
-}
-
-static bool has_subquery(const nl_expr *expr)
-{
-    return expr && nl_expr_has(expr, NL_EXPR_SUBQUERY);
 }
 
 /* ---- filters ---- */
@@ -275,7 +362,7 @@ static nl_status filter_exists(unnester *u, const nl_expr *expr, const nl_logica
     if (is_always_one_row(plan) || !nl_plan_has_outer(plan)) return NULL;
     nl_pulled pulled = {0};
     const nl_expr *condition = NULL;
-    NL_TRY(correlate(u, *child, plan, false, &pulled, &condition));
+    NL_TRY(correlate(u, child, plan, false, &pulled, &condition));
     *child = nl_logical_join(u->arena, expr->is_negated ? NL_JOIN_ANTI : NL_JOIN_SEMI, *child, pulled.plan, condition);
     *is_done = true;
     return NULL;
@@ -284,7 +371,7 @@ static nl_status filter_exists(unnester *u, const nl_expr *expr, const nl_logica
 static nl_status filter_in(unnester *u, const nl_expr *expr, const nl_logical **child)
 {
     in_parts parts = {0};
-    NL_TRY(prepare_in(u, expr, *child, &parts));
+    NL_TRY(prepare_in(u, expr, child, &parts));
     const nl_expr *condition = nl_expr_and(u->arena, parts.correlation, parts.equal);
     nl_join_kind kind = expr->is_negated ? NL_JOIN_ANTI : NL_JOIN_SEMI;
     if (expr->is_negated && parts.is_nullable) {
@@ -311,8 +398,11 @@ static nl_status unnest_filter(unnester *u, const nl_logical *plan, const nl_log
     nl_list plain = {0};
     nl_list with_subquery = {0};
     nl_expr_conjuncts(u->arena, plan->filter.condition, &conjuncts);
-    for (uint32_t i = 0; i < conjuncts.count; i++)
-        nl_list_add(u->arena, has_subquery(conjuncts.items[i]) ? &with_subquery : &plain, conjuncts.items[i]);
+    for (uint32_t i = 0; i < conjuncts.count; i++) {
+        nl_list parts = {0};
+        nl_expr_conjuncts(u->arena, push_not(u, conjuncts.items[i]), &parts);
+        for (uint32_t k = 0; k < parts.count; k++) nl_list_add(u->arena, has_subquery(parts.items[k]) ? &with_subquery : &plain, parts.items[k]);
+    }
     *result = plan;
     if (with_subquery.count == 0) return NULL;
     const nl_logical *child = nl_logical_filter(u->arena, plan->children[0], nl_conjunction(u->arena, &plain));
@@ -402,6 +492,29 @@ static nl_status unnest_values(unnester *u, const nl_logical *plan, const nl_log
     return NULL;
 }
 
+typedef struct side_replacement {
+    unnester *u;
+    const nl_logical **sides;
+    const nl_id_set *ids; /* of both sides */
+} side_replacement;
+
+/* Each subquery becomes a column of the side whose columns it mentions. */
+static nl_status replace_on_side(void *context, nl_arena *arena, const nl_expr *expr, const nl_expr **result)
+{
+    side_replacement *s = context;
+    *result = expr;
+    if (!has_subquery(expr)) return NULL;
+    expr = without_not(s->u, expr);
+    if (expr->kind != NL_EXPR_SUBQUERY) return nl_expr_map_parts(arena, expr, replace_on_side, context, result);
+    const int side = nl_expr_touches(expr, &s->ids[1]) ? 1 : 0;
+    if (!nl_expr_within(expr, &s->ids[side]))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A subquery in the condition of an outer join may only mention columns of one side.");
+    replacement r = {.u = s->u, .child = s->sides[side]};
+    NL_TRY(replace_node(&r, arena, expr, result));
+    s->sides[side] = r.child;
+    return NULL;
+}
+
 /* An inner join's condition is a filter over the cross join. For others each subquery must belong to one side. */
 static nl_status unnest_join(unnester *u, const nl_logical *plan, const nl_logical **result)
 {
@@ -419,15 +532,9 @@ static nl_status unnest_join(unnester *u, const nl_logical *plan, const nl_logic
     const nl_id_set ids[2] = {nl_plan_ids(u->arena, sides[0]), nl_plan_ids(u->arena, sides[1])};
     nl_expr_conjuncts(u->arena, plan->join.condition, &conjuncts);
     for (uint32_t i = 0; i < conjuncts.count; i++) {
-        const nl_expr *expr = conjuncts.items[i];
-        if (has_subquery(expr)) {
-            const int side = nl_expr_touches(expr, &ids[1]) ? 1 : 0;
-            if (!nl_expr_within(expr, &ids[side]))
-                return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "A subquery in the condition of an outer join may only mention columns of one side.");
-            replacement r = {.u = u, .child = sides[side]};
-            NL_TRY(replace_node(&r, u->arena, expr, &expr));
-            sides[side] = r.child;
-        }
+        side_replacement r = {.u = u, .sides = sides, .ids = ids};
+        const nl_expr *expr = push_not(u, conjuncts.items[i]);
+        if (has_subquery(expr)) NL_TRY(replace_on_side(&r, u->arena, expr, &expr));
         nl_list_add(u->arena, &done, NL_UNCONST(expr));
     }
     const nl_logical *join = nl_logical_join(u->arena, plan->join.kind, sides[0], sides[1], nl_conjunction(u->arena, &done));
@@ -486,7 +593,7 @@ static nl_status unnest_lateral(unnester *u, const nl_logical *plan, const nl_lo
             return NULL;
         }
         nl_pulled pulled = {0};
-        NL_TRY(correlate(u, left, right, false, &pulled, &condition));
+        NL_TRY(correlate(u, &left, right, false, &pulled, &condition));
         right = pulled.plan;
     }
     nl_join_kind kind = plan->join.kind;

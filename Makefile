@@ -121,9 +121,10 @@ bad: build      ## broken tables: every kind of file broken in many ways
 race: build     ## W processes x N appends to one table, and a bank (make race W=8 N=500)
 	@python3 tests/race/race.py build/debug/nilas --writers $(or $(W),8) --commits $(or $(N),50) --bank 50
 
-meta: build     ## random changes and queries on tables of different layout must agree (make meta SEED=1 N=100)
+meta: build     ## random changes and queries on tables of different layout must agree (make meta SEED=1 N=100 SECONDS=3600)
 	@tests/meta/random_dml.py $(CURDIR)/build/debug/nilas --seed $(or $(SEED),1) --rounds $(or $(N),100) --steps 40
 	@tests/meta/random_scans.py build/debug/nilas --seed $(or $(SEED),1) --count $(or $(N),100)0
+	@tests/meta/random_oracles.py build/debug/nilas --seed $(or $(SEED),1) --seconds $(or $(SECONDS),600)
 
 docs: build     ## write the parts of docs/ that repeat the source
 	@scripts/make_docs.py --nilas build/debug/nilas

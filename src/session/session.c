@@ -104,7 +104,11 @@ static nl_piece_cache *obtain_cache(const nl_session *session, nl_memory *memory
     const nl_str size = nl_session_get(session, NL_STR("spark.nilas.objectCache.size"));
     if (!nl_conf_parse_bytes(size, &bytes) || bytes < 0) bytes = (int64_t)(nl_memory_limit(memory) / 4);
     const int64_t trust_ms = nl_session_get_int(session, "spark.nilas.objectCache.trustMs");
-    const nl_piece_cache_options options = {.limit_bytes = (size_t)bytes, .trust_micros = NL_MIN(trust_ms, INT64_MAX / 1000) * 1000};
+    const nl_piece_cache_options options = {
+        .limit_bytes = (size_t)bytes,
+        .trust_micros = NL_MIN(trust_ms, INT64_MAX / 1000) * 1000,
+        .keeps_parts = nl_session_get_bool(session, "spark.nilas.objectCache.pages"),
+    };
     return nl_piece_cache_obtain(memory, &options);
 }
 

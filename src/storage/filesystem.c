@@ -78,6 +78,11 @@ nl_str nl_file_path(const nl_file *file)
     return file->path;
 }
 
+nl_str nl_file_version(nl_file *file)
+{
+    return file->ops->version != NULL ? file->ops->version(file) : (nl_str){0};
+}
+
 /* Offsets and lengths come from footers and manifests: they are outside data until compared with the size. */
 static nl_status check_range(const nl_file *file, uint64_t offset, uint64_t length)
 {

@@ -30,6 +30,8 @@ NL_MUST_USE nl_status nl_fs_open_data(nl_fs *fs, nl_str path, uint64_t size_byte
 NL_MUST_USE nl_status nl_fs_open_start(nl_fs *fs, nl_str path, size_t start_bytes, nl_file **file);
 uint64_t nl_file_size(const nl_file *file); /* bytes; known from opening */
 nl_str nl_file_path(const nl_file *file);   /* as given to open; borrowed */
+/* Bytes that no other content of the same path has ever had or will have; borrowed. Empty: nothing says so, yet or ever. */
+nl_str nl_file_version(nl_file *file);
 /* Reads exactly `length` bytes at byte `offset` into `into`. A shorter object is an error, never a short read. */
 NL_MUST_USE nl_status nl_file_read(nl_file *file, uint64_t offset, size_t length, uint8_t *into);
 void nl_file_close(nl_file *file); /* NULL is fine */

@@ -37,6 +37,7 @@ typedef struct nl_file_ops {
     nl_status (*read_ranges)(nl_file *self, const nl_range *ranges, uint32_t range_count, nl_memory *memory, nl_buffer **buffers); /* NULL: coalesced reads */
     void (*prefetch)(nl_file *self, const nl_range *ranges, uint32_t range_count); /* NULL: nothing */
     void (*stream)(nl_file *self, uint64_t offset, uint64_t end); /* NULL: nothing */
+    nl_str (*version)(nl_file *self); /* NULL: it has none */
     void (*close)(nl_file *self);
 } nl_file_ops;
 

@@ -96,9 +96,17 @@ static nl_status make_folders(const local_path *folder, nl_str path)
     return NULL;
 }
 
+/* Which content a path has: a change of it moves the change time, unless it comes within the same tick of the clock. */
+typedef struct local_version {
+    uint64_t device, inode, size_bytes;
+    int64_t changed_seconds, changed_nanos, modified_seconds, modified_nanos;
+} local_version;
+
 typedef struct local_file {
     nl_file base;
     int descriptor;
+    bool is_settled; /* it was last changed long enough ago for the next change to have another time */
+    local_version version;
     char path[];
 } local_file;
 
@@ -133,7 +141,35 @@ static void local_close(nl_file *self)
     free(file);
 }
 
-static const nl_file_ops local_file_ops = {.read = local_read, .prefetch = local_prefetch, .close = local_close};
+static nl_str local_version_of(nl_file *self)
+{
+    const local_file *file = NL_CONTAINER(self, local_file, base);
+    if (!file->is_settled) return (nl_str){0};
+    return (nl_str){(const char *)&file->version, sizeof(file->version)};
+}
+
+static const nl_file_ops local_file_ops = {.read = local_read, .prefetch = local_prefetch, .version = local_version_of, .close = local_close};
+
+/* Kernels tick some hundred times a second; a file system that keeps whole or even seconds only shows it by its zeros. */
+#define SETTLED_MICROS        100000
+#define SETTLED_MICROS_COARSE 3000000
+
+static void set_version(local_file *file, const struct stat *info)
+{
+    file->version = (local_version){
+        .device = (uint64_t)info->st_dev,
+        .inode = (uint64_t)info->st_ino,
+        .size_bytes = (uint64_t)info->st_size,
+        .changed_seconds = info->st_ctim.tv_sec,
+        .changed_nanos = info->st_ctim.tv_nsec,
+        .modified_seconds = info->st_mtim.tv_sec,
+        .modified_nanos = info->st_mtim.tv_nsec,
+    };
+    const bool is_coarse = info->st_ctim.tv_nsec == 0;
+    const int64_t changed = (int64_t)info->st_ctim.tv_sec * 1000000 + info->st_ctim.tv_nsec / 1000;
+    const int64_t age = nl_now_micros() - changed;
+    file->is_settled = age > (is_coarse ? SETTLED_MICROS_COARSE : SETTLED_MICROS);
+}
 
 static nl_status out_of_memory(size_t bytes)
 {
@@ -165,6 +201,7 @@ static nl_status local_open(nl_fs *self, nl_str path, nl_file **file)
     opened->base = (nl_file){
         .ops = &local_file_ops, .path = {opened->path, path.length}, .size_bytes = (uint64_t)info.st_size};
     opened->descriptor = descriptor;
+    set_version(opened, &info);
     *file = &opened->base;
     return NULL;
 }

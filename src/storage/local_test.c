@@ -610,6 +610,48 @@ static void test_local_is_one_for_all(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_place, close_place)
 
+static size_t version_of(const char *path, char version[64])
+{
+    nl_file *file = NULL;
+    nl_error_free(nl_fs_open(nl_fs_local(), nl_str_from(path), &file));
+    assert_non_null(file);
+    const nl_str text = nl_file_version(file);
+    assert_true(text.length <= 64);
+    memcpy(version, text.data ? text.data : "", text.length);
+    nl_file_close(file);
+    return text.length;
+}
+
+static void write_in_place(const char *path, char content)
+{
+    const int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, &content, 1), 1);
+    close(descriptor);
+}
+
+static void test_a_changed_file_has_another_version_and_a_fresh_one_none(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/nilas-local-test-XXXXXX";
+    char versions[3][64] = {{0}};
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    write_in_place(path, 'a');
+    assert_int_equal(version_of(path, versions[0]), 0); /* the next change may come within the same tick of the clock */
+    usleep(150000);
+    const size_t length = version_of(path, versions[0]);
+    assert_true(length > 0);
+    assert_int_equal(version_of(path, versions[1]), length);
+    assert_memory_equal(versions[0], versions[1], length);
+    write_in_place(path, 'b'); /* as long as before */
+    usleep(150000);
+    assert_int_equal(version_of(path, versions[2]), length);
+    assert_memory_not_equal(versions[0], versions[2], length);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -633,6 +675,7 @@ int main(void)
         TEST(test_short_and_interrupted_calls_are_gone_on_with),
         TEST(test_places_where_nothing_can_be_made),
         TEST(test_local_is_one_for_all),
+        cmocka_unit_test(test_a_changed_file_has_another_version_and_a_fresh_one_none),
     };
     return cmocka_run_group_tests_name("storage/local", tests, NULL, NULL);
 }

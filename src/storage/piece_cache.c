@@ -44,6 +44,7 @@ struct nl_piece_cache {
     nl_memory *memory; /* counted */
     size_t limit_bytes;
     int64_t trust_micros;
+    bool keeps_parts;
     atomic_uint_fast64_t next_id;
     atomic_uint next_victim;
     object_shard objects[SHARDS];
@@ -340,7 +341,7 @@ nl_buffer *nl_piece_cache_buffer(nl_piece_cache *cache, size_t size_bytes)
     }
 }
 
-bool nl_kept_object_put(nl_kept_object *object, uint64_t offset, nl_buffer *bytes)
+static bool put_piece(nl_kept_object *object, uint64_t region, uint64_t offset, nl_buffer *bytes)
 {
     nl_piece_cache *cache = object->cache;
     if (bytes->size_bytes == 0 || bytes->size_bytes > NL_KEPT_PIECE_BYTES_MAX || bytes->memory != cache->memory) return false;
@@ -350,14 +351,15 @@ bool nl_kept_object_put(nl_kept_object *object, uint64_t offset, nl_buffer *byte
         nl_memory_discharge(cache->memory, sizeof(*made));
         return false;
     }
-    *made = (nl_piece){.object = object, .object_id = object->id, .is_forgotten = &object->is_forgotten, .offset = offset, .bytes = nl_buffer_retain(bytes)};
+    *made = (nl_piece){.object = object, .object_id = object->id, .is_forgotten = &object->is_forgotten, .offset = offset, .region = region,
+                       .bytes = nl_buffer_retain(bytes)};
     const size_t length = bytes->size_bytes;
     const size_t charged = bytes->charged_bytes;
     atomic_fetch_add(&object->references, 1);
     nl_reclaimer_note(&cache->base, (ptrdiff_t)charged);
     add(&cache->used_bytes, charged);
     add(&cache->piece_count, 1);
-    const bool is_kept = nl_piece_shard_put(shard_at(object, nl_piece_region(offset)), made);
+    const bool is_kept = nl_piece_shard_put(shard_at(object, region), made);
     if (is_kept) {
         add(&cache->puts, 1);
         add(&cache->put_bytes, length);
@@ -365,6 +367,11 @@ bool nl_kept_object_put(nl_kept_object *object, uint64_t offset, nl_buffer *byte
         free_piece(cache, made);
     }
     return is_kept;
+}
+
+bool nl_kept_object_put(nl_kept_object *object, uint64_t offset, nl_buffer *bytes)
+{
+    return put_piece(object, nl_piece_region(offset), offset, bytes);
 }
 
 bool nl_kept_object_find(nl_kept_object *object, uint64_t offset, uint64_t wanted_bytes, nl_buffer **bytes, uint64_t *start)
@@ -376,6 +383,36 @@ bool nl_kept_object_find(nl_kept_object *object, uint64_t offset, uint64_t wante
     add(&object->cache->hits, 1);
     add(&object->cache->hit_bytes, NL_MIN(wanted_bytes, *start + (*bytes)->size_bytes - offset));
     return true;
+}
+
+/* ---- Parts ---- */
+
+nl_kept_object *nl_piece_cache_parts(nl_piece_cache *cache, nl_file *file)
+{
+    const nl_str version = nl_file_version(file);
+    if (!cache || !cache->keeps_parts || version.length == 0) return NULL;
+    const nl_object_name name = {.place = NL_STR("parts"), .bucket = NL_STR(""), .key = nl_file_path(file)};
+    return nl_piece_cache_seen(cache, &name, version, nl_file_size(file), 0, nl_piece_cache_epoch(cache, &name));
+}
+
+nl_buffer *nl_kept_object_buffer(const nl_kept_object *object, size_t size_bytes)
+{
+    return nl_piece_cache_buffer(object->cache, size_bytes);
+}
+
+bool nl_kept_object_put_part(nl_kept_object *object, uint64_t place, nl_buffer *bytes)
+{
+    return put_piece(object, place, place, bytes);
+}
+
+nl_buffer *nl_kept_object_find_part(nl_kept_object *object, uint64_t place)
+{
+    nl_buffer *bytes = NULL;
+    uint64_t start = 0;
+    if (!nl_piece_shard_find(shard_at(object, place), object->id, place, place, UINT32_MAX, &bytes, &start)) return NULL;
+    add(&object->cache->hits, 1);
+    add(&object->cache->hit_bytes, bytes->size_bytes);
+    return bytes;
 }
 
 uint64_t nl_kept_object_covered(const nl_kept_object *object, uint64_t offset)
@@ -441,6 +478,7 @@ static nl_piece_cache *new_cache(nl_memory *memory, const nl_piece_cache_options
     made->memory = nl_memory_new(memory, "object cache", options->limit_bytes);
     made->limit_bytes = options->limit_bytes;
     made->trust_micros = options->trust_micros;
+    made->keeps_parts = options->keeps_parts;
     atomic_init(&made->next_id, 1);
     return made;
 }

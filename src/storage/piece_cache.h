@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "storage/filesystem.h"
 
 #define NL_KEPT_PIECE_BYTES_MAX (8u << 20)
 
@@ -29,6 +30,7 @@ typedef struct nl_object_name { /* borrowed */
 typedef struct nl_piece_cache_options {
     size_t limit_bytes;   /* 0: there will be no cache */
     int64_t trust_micros; /* an answer is believed for so long; 0: never; negative: for ever */
+    bool keeps_parts;     /* see Parts */
 } nl_piece_cache_options;
 
 /* The cache of memory's root, made with these options if there is none yet; counted. NULL: none; all below take NULL. */
@@ -64,6 +66,19 @@ bool nl_kept_object_find(nl_kept_object *object, uint64_t offset, uint64_t wante
 uint64_t nl_kept_object_covered(const nl_kept_object *object, uint64_t offset);
 /* Where the first piece in [offset, limit) begins; limit when there is none. */
 uint64_t nl_kept_object_next(const nl_kept_object *object, uint64_t offset, uint64_t limit);
+
+/* ---- Parts ----
+ *
+ * What a reader has made of a file, local or not, kept below the same budget: a page without its compression, an index. A part is
+ * found by its place, which its maker chooses (the offset of what it was made of), and is never a piece of a longer one. The
+ * file's version is that of nl_file_version, so whoever has opened the file has been allowed to read it. */
+
+/* Where parts of this version of the file are kept; counted; NULL: they are not. */
+nl_kept_object *nl_piece_cache_parts(nl_piece_cache *cache, nl_file *file);
+/* As nl_piece_cache_buffer; to be filled before it is put, and never changed after it. */
+nl_buffer *nl_kept_object_buffer(const nl_kept_object *object, size_t size_bytes);
+bool nl_kept_object_put_part(nl_kept_object *object, uint64_t place, nl_buffer *bytes); /* as nl_kept_object_put */
+nl_buffer *nl_kept_object_find_part(nl_kept_object *object, uint64_t place);            /* counted; NULL: not there */
 
 typedef struct nl_piece_cache_stats {
     uint64_t hits, hit_bytes;         /* reads answered, in part or whole */

@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "base/process.h"
 #include "base/test_support.h"
+#include "storage/filesystem_ops.h"
 #include "storage/piece_cache.h"
 
 #define MIB (1u << 20)
@@ -24,7 +25,7 @@ typedef struct fixture {
 static fixture begin(size_t memory_bytes, size_t limit_bytes, int64_t trust_micros)
 {
     fixture f = {.memory = nl_memory_new(NULL, "test", memory_bytes)};
-    f.cache = nl_piece_cache_obtain(f.memory, &(nl_piece_cache_options){limit_bytes, trust_micros});
+    f.cache = nl_piece_cache_obtain(f.memory, &(nl_piece_cache_options){.limit_bytes = limit_bytes, .trust_micros = trust_micros, .keeps_parts = true});
     assert_non_null(f.cache);
     return f;
 }
@@ -320,6 +321,71 @@ static void test_many_threads_find_only_what_belongs_to_their_version(void **sta
     end(&all.f);
 }
 
+/* A file that is nothing but its version. */
+static nl_str version_of(nl_file *self)
+{
+    static const char *const versions[] = {"", "first", "second"};
+    return nl_str_from(versions[self->size_bytes]);
+}
+static const nl_file_ops versioned_ops = {.version = version_of};
+static const nl_file_ops plain_ops = {0};
+
+static nl_buffer *part_of(const nl_kept_object *object, size_t length, uint8_t value)
+{
+    nl_buffer *bytes = nl_kept_object_buffer(object, length);
+    assert_non_null(bytes);
+    memset(bytes->data, value, length);
+    return bytes;
+}
+
+static void test_a_part_is_found_by_its_place_alone_and_in_its_version(void **state)
+{
+    (void)state;
+    fixture f = begin(4 * MIB, 2 * MIB, 0);
+    nl_file first = {.ops = &versioned_ops, .path = NL_STR("/a"), .size_bytes = 1};
+    nl_file second = {.ops = &versioned_ops, .path = NL_STR("/a"), .size_bytes = 2};
+    nl_kept_object *object = nl_piece_cache_parts(f.cache, &first);
+    assert_non_null(object);
+    for (uint64_t place = 100; place < 102; place++) { /* longer than the distance of their places */
+        nl_buffer *bytes = part_of(object, 1000, (uint8_t)place);
+        assert_true(nl_kept_object_put_part(object, place, bytes));
+        assert_false(nl_kept_object_put_part(object, place, bytes)); /* it is there */
+        nl_buffer_release(bytes);
+    }
+    nl_kept_object *again = nl_piece_cache_parts(f.cache, &first);
+    nl_buffer *found = nl_kept_object_find_part(again, 101);
+    assert_non_null(found);
+    assert_int_equal(found->data[0], 101);
+    nl_buffer_release(found);
+    assert_null(nl_kept_object_find_part(again, 102));
+    assert_null(nl_kept_object_find_part(again, 150));
+    nl_kept_object *other = nl_piece_cache_parts(f.cache, &second);
+    assert_non_null(other);
+    assert_null(nl_kept_object_find_part(other, 100));
+    nl_kept_object_release(other);
+    nl_kept_object_release(again);
+    nl_kept_object_release(object);
+    end(&f);
+}
+
+static void test_no_parts_are_kept_of_files_without_a_version_or_when_nobody_wants_them(void **state)
+{
+    (void)state;
+    fixture f = begin(4 * MIB, 2 * MIB, 0);
+    nl_file nameless = {.ops = &versioned_ops, .path = NL_STR("/a"), .size_bytes = 0};
+    nl_file plain = {.ops = &plain_ops, .path = NL_STR("/a"), .size_bytes = 1};
+    assert_null(nl_piece_cache_parts(f.cache, &nameless));
+    assert_null(nl_piece_cache_parts(f.cache, &plain));
+    assert_null(nl_piece_cache_parts(NULL, &plain));
+    end(&f);
+    nl_memory *memory = nl_memory_new(NULL, "test", MIB);
+    nl_piece_cache *cache = nl_piece_cache_obtain(memory, &(nl_piece_cache_options){.limit_bytes = MIB / 2});
+    nl_file versioned = {.ops = &versioned_ops, .path = NL_STR("/a"), .size_bytes = 1};
+    assert_null(nl_piece_cache_parts(cache, &versioned));
+    nl_piece_cache_release(cache);
+    nl_memory_release(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_memory_goes_back_to_who_needs_it),
         cmocka_unit_test(test_a_tiny_cache_refuses_what_does_not_fit),
         cmocka_unit_test(test_many_threads_find_only_what_belongs_to_their_version),
+        cmocka_unit_test(test_a_part_is_found_by_its_place_alone_and_in_its_version),
+        cmocka_unit_test(test_no_parts_are_kept_of_files_without_a_version_or_when_nobody_wants_them),
     };
     return cmocka_run_group_tests_name("storage/piece_cache", tests, NULL, NULL);
 }

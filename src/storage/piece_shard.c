@@ -38,7 +38,7 @@ static nl_piece **bin_of(nl_piece_shard *shard, uint64_t object_id, uint64_t reg
 
 static bool is_of(const nl_piece *piece, uint64_t object_id, uint64_t region)
 {
-    return piece->object_id == object_id && nl_piece_region(piece->offset) == region;
+    return piece->object_id == object_id && piece->region == region;
 }
 
 static uint64_t end_of(const nl_piece *piece)
@@ -155,7 +155,7 @@ static void grow(nl_piece_shard *shard)
         while (old[i]) {
             nl_piece *one = old[i];
             old[i] = one->next;
-            nl_piece **bin = bin_of(shard, one->object_id, nl_piece_region(one->offset));
+            nl_piece **bin = bin_of(shard, one->object_id, one->region);
             one->next = *bin;
             *bin = one;
         }
@@ -166,7 +166,7 @@ static void grow(nl_piece_shard *shard)
 static bool has_place(nl_piece_shard *shard, const nl_piece *piece)
 {
     uint32_t count = 0;
-    const uint64_t region = nl_piece_region(piece->offset);
+    const uint64_t region = piece->region;
     for (const nl_piece *one = *bin_of(shard, piece->object_id, region); one; one = one->next) {
         if (!is_of(one, piece->object_id, region)) continue;
         if (one->offset <= piece->offset && end_of(one) >= end_of(piece)) return false;
@@ -181,7 +181,7 @@ bool nl_piece_shard_put(nl_piece_shard *shard, nl_piece *piece)
     const bool is_taken = has_place(shard, piece);
     if (is_taken) {
         grow(shard);
-        nl_piece **bin = bin_of(shard, piece->object_id, nl_piece_region(piece->offset));
+        nl_piece **bin = bin_of(shard, piece->object_id, piece->region);
         piece->next = *bin;
         *bin = piece;
         piece->is_proven = was_here(shard, piece);
@@ -194,7 +194,7 @@ bool nl_piece_shard_put(nl_piece_shard *shard, nl_piece *piece)
 
 static void take_out(nl_piece_shard *shard, nl_piece *piece)
 {
-    nl_piece **place = bin_of(shard, piece->object_id, nl_piece_region(piece->offset));
+    nl_piece **place = bin_of(shard, piece->object_id, piece->region);
     while (*place != piece) place = &(*place)->next;
     *place = piece->next;
     shard->piece_count--;

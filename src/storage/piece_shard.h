@@ -15,6 +15,7 @@ typedef struct nl_piece {
     uint64_t object_id;
     const atomic_bool *is_forgotten; /* the object's                                */
     uint64_t offset;
+    uint64_t region;                 /* nl_piece_region; of parts: the offset itself */
     uint64_t read_bytes;             /* since it came, or since the clock's hand passed */
     nl_buffer *bytes;                /* counted                                     */
     bool is_proven;

@@ -16,7 +16,7 @@ static atomic_bool is_forgotten[2];
 static nl_piece *piece_at(uint64_t object_id, uint64_t offset, size_t length)
 {
     nl_piece *piece = calloc(1, sizeof(*piece));
-    *piece = (nl_piece){.object_id = object_id, .is_forgotten = &is_forgotten[object_id], .offset = offset};
+    *piece = (nl_piece){.object_id = object_id, .is_forgotten = &is_forgotten[object_id], .offset = offset, .region = nl_piece_region(offset)};
     assert_ok(nl_buffer_new(NULL, length, true, &piece->bytes));
     return piece;
 }

@@ -24,7 +24,7 @@ static nl_fs *another_fs(fixture *f, const char *key)
 static caching begin(size_t limit_bytes, int64_t trust_micros)
 {
     caching c = {.f = start()};
-    c.cache = nl_piece_cache_obtain(c.f->memory, &(nl_piece_cache_options){limit_bytes, trust_micros});
+    c.cache = nl_piece_cache_obtain(c.f->memory, &(nl_piece_cache_options){.limit_bytes = limit_bytes, .trust_micros = trust_micros});
     nl_fs_release(c.f->fs);
     c.f->fs = another_fs(c.f, "me");
     return c;

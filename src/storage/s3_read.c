@@ -36,6 +36,7 @@ typedef struct s3_file {
     nl_mutex mutex;
     pthread_cond_t changed;
     char *etag;   /* owned; guarded by mutex; NULL: not known yet */
+    char *version; /* owned; guarded by mutex; set once; the endpoint and the ETag */
     ahead *first; /* oldest first; guarded by mutex */
     uint64_t ahead_bytes;
     bool is_kept;    /* pieces go to the cache */
@@ -593,12 +594,35 @@ static void s3_close(nl_file *self)
     nl_mutex_fini(&file->mutex);
     pthread_cond_destroy(&file->changed);
     free(file->etag);
+    free(file->version);
     free(file->path);
     nl_fs_release(&file->fs->base);
     free(file);
 }
 
-static const nl_file_ops s3_file_ops = {.read = s3_read, .read_ranges = s3_read_ranges, .prefetch = s3_prefetch, .stream = s3_stream, .close = s3_close};
+/* Of data that may be kept only, whose ETag the server told or is believed to stand by. */
+static nl_str s3_version(nl_file *self)
+{
+    s3_file *file = file_of(self);
+    if (!atomic_load(&file->object)) return (nl_str){0};
+    const nl_object_name name = nl_s3_object_name(file->fs, file->place.bucket, file->place.key);
+    nl_mutex_lock(&file->mutex);
+    if (!file->version && file->etag) {
+        const size_t etag_length = strlen(file->etag);
+        file->version = malloc(name.place.length + etag_length + 2);
+        if (file->version) {
+            memcpy(file->version, name.place.data, name.place.length);
+            file->version[name.place.length] = ' ';
+            memcpy(file->version + name.place.length + 1, file->etag, etag_length + 1);
+        }
+    }
+    const nl_str version = file->version ? nl_str_from(file->version) : (nl_str){0};
+    nl_mutex_unlock(&file->mutex);
+    return version;
+}
+
+static const nl_file_ops s3_file_ops = {
+    .read = s3_read, .read_ranges = s3_read_ranges, .prefetch = s3_prefetch, .stream = s3_stream, .version = s3_version, .close = s3_close};
 
 nl_status nl_s3_open_sized(nl_fs *self, nl_str path, uint64_t size_bytes, nl_file **file)
 {

@@ -51,6 +51,7 @@ void nl_leaf_cursor_init(nl_leaf_cursor *cursor, nl_parquet_reader *reader, uint
         .next_offset = chunk->start,
         .source = {.file = reader->file,
                    .memory = memory,
+                   .kept = reader->kept,
                    .place = leaf->place,
                    .end = chunk->start + chunk->length,
                    .fetch_end = chunk->start + chunk->length,
@@ -110,28 +111,45 @@ static nl_status start(nl_leaf_cursor *cursor, uint64_t row)
 
 /* ---- Pages ---- */
 
-static bool is_reusable(const nl_buffer *buffer, size_t bytes)
+/* Not one of the kept pages, which are paid for elsewhere. */
+static bool is_own(const nl_leaf_cursor *cursor, const nl_buffer *buffer)
+{
+    return buffer != NULL && buffer->memory == cursor->memory;
+}
+
+static bool is_reusable(const nl_leaf_cursor *cursor, const nl_buffer *buffer, size_t bytes)
 {
     /* Acquire: what other owners read from the buffer happened before it is written again. */
-    return buffer != NULL && buffer->size_bytes >= bytes && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+    return is_own(cursor, buffer) && buffer->size_bytes >= bytes && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+}
+
+/* Makes `next` (taken) the present buffer; the last one waits to be used again. */
+static void change_buffer(nl_leaf_cursor *cursor, nl_buffer *next)
+{
+    nl_buffer *old = cursor->page_buffer;
+    cursor->page_buffer = next;
+    if (!is_own(cursor, old)) {
+        nl_buffer_release(old);
+        return;
+    }
+    nl_buffer_release(cursor->spare_buffer);
+    cursor->spare_buffer = old;
 }
 
 /* A buffer nobody else looks at. Strings of earlier batches may still point into the last one, so there are two. */
 static nl_status acquire_buffer(nl_leaf_cursor *cursor, size_t bytes)
 {
-    if (is_reusable(cursor->page_buffer, bytes)) return NULL;
-    nl_buffer *old = cursor->page_buffer;
-    if (is_reusable(cursor->spare_buffer, bytes)) {
-        cursor->page_buffer = cursor->spare_buffer;
-        cursor->spare_buffer = old;
-        return NULL;
+    if (is_reusable(cursor, cursor->page_buffer, bytes)) return NULL;
+    nl_buffer *next = NULL;
+    if (is_reusable(cursor, cursor->spare_buffer, bytes)) {
+        next = cursor->spare_buffer;
+        cursor->spare_buffer = NULL;
+    } else {
+        nl_buffer_release(cursor->spare_buffer);
+        cursor->spare_buffer = NULL;
+        NL_TRY(nl_buffer_new(cursor->memory, bytes, false, &next));
     }
-    nl_buffer_release(cursor->spare_buffer);
-    cursor->spare_buffer = NULL;
-    nl_buffer *made = NULL;
-    NL_TRY(nl_buffer_new(cursor->memory, bytes, false, &made));
-    cursor->spare_buffer = old;
-    cursor->page_buffer = made;
+    change_buffer(cursor, next);
     return NULL;
 }
 
@@ -172,24 +190,59 @@ static void set_page_rows(nl_leaf_cursor *cursor, const nl_page_header *header)
     cursor->page_rows = end - slots[cursor->next_slot - 1].first_row;
 }
 
+static nl_page_unpacking unpacking_of(const nl_leaf_cursor *cursor)
+{
+    return (nl_page_unpacking){
+        .codec = nl_parquet_codec_of(cursor->chunk->codec), .context = cursor->context, .checks_crc = !cursor->reader->options.skips_checksums};
+}
+
+/* Has the page's bytes in page_buffer, for a page that is not kept yet; kept from now on in the form given, if there is room. */
+static nl_status unpack_page(nl_leaf_cursor *cursor, const nl_page_header *header, const nl_parquet_place *place, nl_page_form form,
+                             const uint8_t **unpacked)
+{
+    nl_page_source *source = &cursor->source;
+    const uint8_t *stored = NULL;
+    NL_TRY(nl_page_source_need(source, place->offset + header->header_bytes, header->stored_bytes, &stored));
+    nl_buffer *kept = form == NL_PAGE_AS_IT_IS ? nl_page_source_room(source, header) : NULL;
+    if (kept != NULL)
+        change_buffer(cursor, kept);
+    else
+        NL_TRY(acquire_buffer(cursor, header->uncompressed_bytes));
+    uint8_t *into = cursor->page_buffer->data + (kept != NULL ? NL_KEPT_PAGE_HEAD : 0);
+    const nl_page_unpacking how = unpacking_of(cursor);
+    NL_TRY(nl_page_unpack(header, stored, &how, place, into));
+    if (kept != NULL) nl_page_source_keep(source, place->offset, header, kept);
+    *unpacked = into;
+    return NULL;
+}
+
 nl_status nl_leaf_open_page(nl_leaf_cursor *cursor, const nl_page_header *header, uint64_t offset)
 {
-    const nl_codec codec = nl_parquet_codec_of(cursor->chunk->codec);
-    if (codec == NL_CODEC_COUNT)
+    if (nl_parquet_codec_of(cursor->chunk->codec) == NL_CODEC_COUNT)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Column " NL_STR_FMT " of " NL_STR_FMT " is compressed with LZO, which nilas cannot read.",
                              NL_STR_ARG(cursor->leaf->place.column), NL_STR_ARG(cursor->leaf->place.path));
-    const uint8_t *stored = NULL;
+    const uint8_t *unpacked = NULL;
+    const nl_parquet_node *node = cursor->leaf->node;
     nl_parquet_place place = cursor->leaf->place;
     place.offset = offset;
-    NL_TRY(nl_page_source_need(&cursor->source, offset + header->header_bytes, header->stored_bytes, &stored));
-    NL_TRY(acquire_buffer(cursor, header->uncompressed_bytes));
-    NL_TRY(nl_page_open(header, stored, cursor->leaf->node, codec, cursor->context, !cursor->reader->options.skips_checksums, &place,
-                        cursor->page_buffer->data, &cursor->page));
+    nl_buffer *kept = nl_page_source_take(&cursor->source);
+    if (kept != NULL) {
+        change_buffer(cursor, kept);
+        NL_TRY(nl_page_open(header, kept->data + NL_KEPT_PAGE_HEAD, node, &place, &cursor->page));
+    } else {
+        const nl_page_form form = cursor->source.kept != NULL ? nl_page_kept_form(header, node) : NL_PAGE_NOT_KEPT;
+        NL_TRY(unpack_page(cursor, header, &place, form, &unpacked));
+        NL_TRY(nl_page_open(header, unpacked, node, &place, &cursor->page));
+        if (form == NL_PAGE_NARROW) nl_page_source_keep_narrow(&cursor->source, header, node, unpacked, &cursor->page);
+    }
     cursor->entries_left = header->value_count;
     cursor->level_at = cursor->level_count = 0;
     set_page_rows(cursor, header);
     if (cursor->leaf->type == NULL) return NULL;
-    NL_TRY(nl_values_init(&cursor->values, cursor->leaf->node, header->encoding, cursor->page.values, &place));
+    if (header->is_narrow)
+        nl_values_init_narrow(&cursor->values, node, cursor->page.values, &place);
+    else
+        NL_TRY(nl_values_init(&cursor->values, node, header->encoding, cursor->page.values, &place));
     cursor->is_dictionary_page = nl_values_is_dictionary(&cursor->values);
     return cursor->is_dictionary_page && cursor->dictionary == NULL ? nl_leaf_load_dictionary(cursor) : NULL;
 }
@@ -252,22 +305,45 @@ done:
     return status;
 }
 
+/* The dictionary page's bytes: in *page, counted, from *unpacked on. */
+static nl_status unpack_dictionary(nl_leaf_cursor *cursor, nl_page_source *source, const nl_page_header *header, const nl_parquet_place *place,
+                                   nl_buffer **page, const uint8_t **unpacked)
+{
+    const uint8_t *stored = NULL;
+    *page = nl_page_source_take(source);
+    *unpacked = *page != NULL ? (*page)->data + NL_KEPT_PAGE_HEAD : NULL;
+    if (*page != NULL) return NULL;
+    NL_TRY(nl_page_source_need(source, place->offset + header->header_bytes, header->stored_bytes, &stored));
+    nl_buffer *made = nl_page_source_room(source, header);
+    const bool is_kept = made != NULL;
+    if (!is_kept) NL_TRY(nl_buffer_new(cursor->memory, header->uncompressed_bytes, false, &made));
+    uint8_t *into = made->data + (is_kept ? NL_KEPT_PAGE_HEAD : 0);
+    const nl_page_unpacking how = unpacking_of(cursor);
+    nl_status status = nl_page_unpack(header, stored, &how, place, into);
+    if (status != NULL) {
+        nl_buffer_release(made);
+        return status;
+    }
+    if (is_kept) nl_page_source_keep(source, place->offset, header, made);
+    *page = made;
+    *unpacked = into;
+    return NULL;
+}
+
 static nl_status open_dictionary(nl_leaf_cursor *cursor, nl_page_source *source, nl_vector *vector)
 {
     nl_page_header header;
-    const uint8_t *stored = NULL;
+    const uint8_t *unpacked = NULL;
     nl_parquet_place place = cursor->leaf->place;
     place.offset = cursor->chunk->start;
     NL_TRY(nl_page_source_header(source, place.offset, &header));
     if (header.kind != NL_PAGE_DICTIONARY) return nl_parquet_corrupt(&place, "dictionary-encoded pages, but the chunk has no dictionary");
     NL_TRY(check_dictionary(cursor, &header, &place));
-    NL_TRY(nl_page_source_need(source, place.offset + header.header_bytes, header.stored_bytes, &stored));
     nl_buffer *bytes = NULL;
-    NL_TRY(nl_buffer_new(cursor->memory, header.uncompressed_bytes, false, &bytes));
+    NL_TRY(unpack_dictionary(cursor, source, &header, &place, &bytes, &unpacked));
     nl_page page;
     nl_values values = {0};
-    nl_status status = nl_page_open(&header, stored, cursor->leaf->node, nl_parquet_codec_of(cursor->chunk->codec), cursor->context,
-                                    !cursor->reader->options.skips_checksums, &place, bytes->data, &page);
+    nl_status status = nl_page_open(&header, unpacked, cursor->leaf->node, &place, &page);
     if (status == NULL) status = nl_values_init(&values, cursor->leaf->node, NL_PARQUET_PLAIN, page.values, &place);
     if (status == NULL) status = decode_dictionary(cursor, header.value_count, &values, bytes, vector);
     nl_values_fini(&values);
@@ -285,7 +361,7 @@ static nl_status read_dictionary(nl_leaf_cursor *cursor, nl_vector *vector)
                           chunk->data_offset <= fetched->block_start + fetched->block_length;
     if (is_there) return open_dictionary(cursor, &cursor->source, vector);
     nl_page_source source = cursor->source;
-    source.block = NULL;
+    source.block = source.kept_page = NULL;
     source.block_length = 0;
     source.block_bytes = DICTIONARY_BLOCK_BYTES;
     nl_status status = open_dictionary(cursor, &source, vector);
@@ -463,7 +539,7 @@ static nl_status codes_to_values(nl_leaf_cursor *cursor, nl_leaf_sink *sink)
     return NULL;
 }
 
-static bool takes_codes(const nl_leaf_cursor *cursor, const nl_leaf_sink *sink)
+bool nl_leaf_takes_codes(const nl_leaf_cursor *cursor, const nl_leaf_sink *sink)
 {
     if (!cursor->is_dictionary_page || !sink->allows_codes || sink->mode == NL_SINK_FLAT) return false;
     return cursor->leaf->conversion.to == NL_PHYS_STRING || cursor->dictionary->vector.length <= cursor->reader->options.dictionary_values_max;
@@ -487,7 +563,7 @@ static nl_status read_part(nl_leaf_cursor *cursor, uint32_t count, nl_leaf_sink 
     uint32_t present = 0;
     NL_TRY(read_validity(cursor, count, sink, &present));
     if (cursor->leaf->type == NULL) return NULL;
-    if (takes_codes(cursor, sink)) {
+    if (nl_leaf_takes_codes(cursor, sink)) {
         NL_TRY(read_codes(cursor, count, present, sink));
     } else {
         const uint32_t width = cursor->leaf->conversion.out_bytes;
@@ -505,13 +581,18 @@ static nl_status read_part(nl_leaf_cursor *cursor, uint32_t count, nl_leaf_sink 
     return NULL;
 }
 
+nl_status nl_leaf_enter_page(nl_leaf_cursor *cursor)
+{
+    NL_TRY(start(cursor, cursor->row));
+    while (cursor->entries_left == 0) NL_TRY(open_flat_page(cursor, cursor->row)); /* more than once where pages are empty */
+    return NULL;
+}
+
 nl_status nl_leaf_read(nl_leaf_cursor *cursor, uint32_t row_count, nl_leaf_sink *sink)
 {
     NL_ASSERT(sink->row_count + row_count <= sink->capacity);
-    NL_TRY(start(cursor, cursor->row));
     while (row_count > 0) {
-        if (cursor->entries_left == 0) NL_TRY(open_flat_page(cursor, cursor->row));
-        if (cursor->entries_left == 0) continue; /* an empty page */
+        NL_TRY(nl_leaf_enter_page(cursor));
         uint32_t part = NL_MIN(row_count, cursor->entries_left);
         part = NL_MIN(part, PART_ROWS);
         NL_TRY(read_part(cursor, part, sink));

@@ -82,6 +82,8 @@ typedef struct nl_leaf_sink {
     nl_heap *heap;
 } nl_leaf_sink;
 NL_MUST_USE nl_status nl_leaf_read(nl_leaf_cursor *cursor, uint32_t row_count, nl_leaf_sink *sink);
+/* The rows base + rows[0 … count) of the row group, ascending, none before the cursor's; base is not behind it. */
+NL_MUST_USE nl_status nl_leaf_read_rows(nl_leaf_cursor *cursor, uint64_t base, const uint32_t *rows, uint32_t count, nl_leaf_sink *sink);
 /* Makes the sink's rows a vector and empties the sink. */
 NL_MUST_USE nl_status nl_leaf_sink_finish(const nl_leaf_cursor *cursor, nl_leaf_sink *sink, nl_vector *vector);
 void nl_leaf_sink_fini(nl_leaf_sink *sink);

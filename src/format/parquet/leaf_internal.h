@@ -13,3 +13,7 @@ bool nl_leaf_jump(nl_leaf_cursor *cursor, uint64_t row);
 NL_MUST_USE nl_status nl_leaf_read_values(nl_leaf_cursor *cursor, uint32_t count, nl_heap **heap, void *out);
 NL_MUST_USE nl_status nl_leaf_keep_bytes(nl_leaf_cursor *cursor, nl_heap **heap);
 NL_MUST_USE nl_status nl_leaf_skip_repeated(nl_leaf_cursor *cursor, uint64_t row);
+/* Has a page with entries before it, for flat leaves. */
+NL_MUST_USE nl_status nl_leaf_enter_page(nl_leaf_cursor *cursor);
+/* The present page's values go to the sink as codes of the dictionary. */
+bool nl_leaf_takes_codes(const nl_leaf_cursor *cursor, const nl_leaf_sink *sink);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "format/parquet/bitpack.h"
+#include "format/parquet/narrow.h"
 #include "format/parquet/thrift.h"
 
 #define HEADER_GUESS_BYTES 512u         /* without statistics headers have some 30 bytes */
@@ -107,7 +108,8 @@ nl_status nl_page_header_read(nl_bytes bytes, const nl_parquet_place *place, nl_
 void nl_page_source_fini(nl_page_source *source)
 {
     nl_buffer_release(source->block);
-    source->block = NULL;
+    nl_buffer_release(source->kept_page);
+    source->block = source->kept_page = NULL;
 }
 
 /* Blocks belong to their source alone, so a large enough one is filled again in place. */
@@ -158,10 +160,78 @@ nl_status nl_page_source_need(nl_page_source *source, uint64_t offset, uint64_t 
     return NULL;
 }
 
+/* ---- Pages that are kept ---- */
+
+_Static_assert(sizeof(nl_page_header) <= NL_KEPT_PAGE_HEAD, "a header fits before its page");
+
+/* What is kept was made of this version of the file by the code below and needs no checks. */
+static bool find_kept(nl_page_source *source, uint64_t offset, nl_page_header *header)
+{
+    nl_buffer_release(source->kept_page);
+    source->kept_page = source->kept != NULL ? nl_kept_object_find_part(source->kept, offset) : NULL;
+    if (source->kept_page == NULL) return false;
+    memcpy(header, source->kept_page->data, sizeof(*header));
+    return true;
+}
+
+nl_buffer *nl_page_source_take(nl_page_source *source)
+{
+    nl_buffer *page = source->kept_page;
+    source->kept_page = NULL;
+    return page;
+}
+
+nl_buffer *nl_page_source_room(const nl_page_source *source, const nl_page_header *header)
+{
+    return source->kept != NULL ? nl_kept_object_buffer(source->kept, NL_KEPT_PAGE_HEAD + (size_t)header->uncompressed_bytes) : NULL;
+}
+
+void nl_page_source_keep(const nl_page_source *source, uint64_t offset, const nl_page_header *header, nl_buffer *page)
+{
+    memcpy(page->data, header, sizeof(*header));
+    (void)nl_kept_object_put_part(source->kept, offset, page); /* somebody may have been faster */
+}
+
+/* Long texts take more memory than they are worth: most of the time of reading them is not their decompression. */
+#define KEPT_TEXT_BYTES_MAX 24u
+
+nl_page_form nl_page_kept_form(const nl_page_header *header, const nl_parquet_node *leaf)
+{
+    if (header->encoding != NL_PARQUET_PLAIN || header->kind == NL_PAGE_DICTIONARY) return NL_PAGE_AS_IT_IS;
+    if (leaf->physical == NL_PARQUET_INT32 || leaf->physical == NL_PARQUET_INT64) return NL_PAGE_NARROW;
+    const bool is_long = leaf->physical == NL_PARQUET_BYTE_ARRAY && header->uncompressed_bytes / KEPT_TEXT_BYTES_MAX > header->value_count;
+    return is_long ? NL_PAGE_NOT_KEPT : NL_PAGE_AS_IT_IS;
+}
+
+void nl_page_source_keep_narrow(const nl_page_source *source, const nl_page_header *header, const nl_parquet_node *leaf, const uint8_t *unpacked,
+                                const nl_page *page)
+{
+    const uint32_t value_bytes = leaf->physical == NL_PARQUET_INT32 ? 4 : 8;
+    const size_t level_bytes = (size_t)(page->values.data - unpacked);
+    const uint32_t count = (uint32_t)NL_MIN(page->values.length / value_bytes, (size_t)header->value_count);
+    nl_page_header kept = *header;
+    nl_narrow narrow = {0};
+    kept.is_narrow = nl_narrow_plan(page->values.data, count, value_bytes, &narrow);
+    const size_t bytes = kept.is_narrow ? level_bytes + sizeof(narrow) + nl_narrow_bytes(&narrow) : header->uncompressed_bytes;
+    kept.uncompressed_bytes = (uint32_t)bytes;
+    nl_buffer *room = nl_page_source_room(source, &kept);
+    if (room == NULL) return;
+    uint8_t *into = room->data + NL_KEPT_PAGE_HEAD;
+    memcpy(into, unpacked, kept.is_narrow ? level_bytes : bytes);
+    if (kept.is_narrow) {
+        memcpy(into + level_bytes, &narrow, sizeof(narrow));
+        nl_narrow_pack(&narrow, page->values.data, value_bytes, into + level_bytes + sizeof(narrow));
+    }
+    memset(into + bytes, 0, 16);
+    nl_page_source_keep(source, page->place.offset, &kept, room);
+    nl_buffer_release(room);
+}
+
 nl_status nl_page_source_header(nl_page_source *source, uint64_t offset, nl_page_header *header)
 {
     source->place.offset = offset;
     if (offset >= source->end) return nl_parquet_corrupt(&source->place, "the column chunk ends before all of its values");
+    if (find_kept(source, offset, header)) return NULL;
     for (uint64_t guess = HEADER_GUESS_BYTES;; guess *= 8) {
         const uint64_t left = source->end - offset;
         const uint64_t length = NL_MIN(guess, left);
@@ -292,30 +362,34 @@ static void set_levels_v2(uint16_t max, nl_bytes bytes, nl_levels *levels)
     if (max > 0) nl_rle_init(&levels->rle, bytes, nl_rle_width_for(max));
 }
 
-static nl_status open_v2(const nl_page_header *header, const uint8_t *stored, const nl_parquet_node *leaf, nl_codec codec,
-                         nl_codec_context *context, uint8_t *into, nl_page *page)
+nl_status nl_page_unpack(const nl_page_header *header, const uint8_t *stored, const nl_page_unpacking *how, const nl_parquet_place *place, uint8_t *into)
 {
-    const size_t level_bytes = (size_t)header->repetition_bytes + header->definition_bytes;
-    const nl_bytes in = {stored + level_bytes, header->stored_bytes - level_bytes};
-    const size_t value_bytes = header->uncompressed_bytes - level_bytes;
-    if (level_bytes > 0) memcpy(into, stored, level_bytes);
-    NL_TRY(decompress(header->is_compressed ? codec : NL_CODEC_NONE, context, in, into + level_bytes, value_bytes, &page->place));
-    set_levels_v2(leaf->max_repetition, (nl_bytes){into, header->repetition_bytes}, &page->repetition);
-    set_levels_v2(leaf->max_definition, (nl_bytes){into + header->repetition_bytes, header->definition_bytes}, &page->definition);
-    page->values = (nl_bytes){into + level_bytes, value_bytes};
-    return NULL;
-}
-
-nl_status nl_page_open(const nl_page_header *header, const uint8_t *stored, const nl_parquet_node *leaf, nl_codec codec, nl_codec_context *context,
-                       bool checks_crc, const nl_parquet_place *place, uint8_t *into, nl_page *page)
-{
-    *page = (nl_page){.place = *place};
-    if (checks_crc && header->has_crc && nl_crc32(stored, header->stored_bytes, 0) != header->crc)
+    if (how->checks_crc && header->has_crc && nl_crc32(stored, header->stored_bytes, 0) != header->crc)
         return nl_parquet_corrupt(place, "a page whose checksum does not match its bytes");
     memset(into + header->uncompressed_bytes, 0, 16); /* readers of packed bits load whole words */
-    if (header->kind == NL_PAGE_DATA_V2) return open_v2(header, stored, leaf, codec, context, into, page);
-    NL_TRY(decompress(codec, context, (nl_bytes){stored, header->stored_bytes}, into, header->uncompressed_bytes, place));
-    nl_bytes bytes = {into, header->uncompressed_bytes};
+    const size_t level_bytes = header->kind == NL_PAGE_DATA_V2 ? (size_t)header->repetition_bytes + header->definition_bytes : 0;
+    const nl_codec codec = header->kind == NL_PAGE_DATA_V2 && !header->is_compressed ? NL_CODEC_NONE : how->codec;
+    if (level_bytes > 0) memcpy(into, stored, level_bytes); /* v2 leaves them as they are */
+    const nl_bytes in = {stored + level_bytes, header->stored_bytes - level_bytes};
+    return decompress(codec, how->context, in, into + level_bytes, header->uncompressed_bytes - level_bytes, place);
+}
+
+static void open_v2(const nl_page_header *header, const uint8_t *unpacked, const nl_parquet_node *leaf, nl_page *page)
+{
+    const size_t level_bytes = (size_t)header->repetition_bytes + header->definition_bytes;
+    set_levels_v2(leaf->max_repetition, (nl_bytes){unpacked, header->repetition_bytes}, &page->repetition);
+    set_levels_v2(leaf->max_definition, (nl_bytes){unpacked + header->repetition_bytes, header->definition_bytes}, &page->definition);
+    page->values = (nl_bytes){unpacked + level_bytes, header->uncompressed_bytes - level_bytes};
+}
+
+nl_status nl_page_open(const nl_page_header *header, const uint8_t *unpacked, const nl_parquet_node *leaf, const nl_parquet_place *place, nl_page *page)
+{
+    *page = (nl_page){.place = *place};
+    if (header->kind == NL_PAGE_DATA_V2) {
+        open_v2(header, unpacked, leaf, page);
+        return NULL;
+    }
+    nl_bytes bytes = {unpacked, header->uncompressed_bytes};
     if (header->kind == NL_PAGE_DATA) {
         NL_TRY(take_levels(leaf->max_repetition, header->repetition_encoding, header->value_count, place, &bytes, &page->repetition));
         NL_TRY(take_levels(leaf->max_definition, header->definition_encoding, header->value_count, place, &bytes, &page->definition));

@@ -6,6 +6,7 @@
 #include "format/codec/codec.h"
 #include "format/parquet/values.h"
 #include "storage/filesystem.h"
+#include "storage/piece_cache.h"
 
 typedef enum nl_page_kind { NL_PAGE_DATA, NL_PAGE_INDEX, NL_PAGE_DICTIONARY, NL_PAGE_DATA_V2, NL_PAGE_OTHER } nl_page_kind;
 
@@ -22,6 +23,7 @@ typedef struct nl_page_header {
     uint32_t definition_bytes; /* v2 */
     uint32_t repetition_bytes; /* v2 */
     bool is_compressed;        /* v2 */
+    bool is_narrow;            /* a kept page only: an nl_narrow and what it packs stand for PLAIN integers */
 } nl_page_header;
 
 /* Parses a header at the start of `bytes`. *is_short: the bytes end before the header does (nothing is raised then). */
@@ -39,7 +41,10 @@ typedef struct nl_page_source {
     uint64_t block_bytes; /* per request */
     nl_buffer *block;     /* owned */
     uint64_t block_start, block_length; /* what of the file it holds */
+    nl_kept_object *kept; /* borrowed: where unpacked pages of the file are kept; NULL: nowhere */
+    nl_buffer *kept_page; /* owned: the page whose header was read last, if it is kept: NL_KEPT_PAGE_HEAD bytes, its bytes */
 } nl_page_source;
+#define NL_KEPT_PAGE_HEAD 128u /* an nl_page_header, and room up to where a cache line begins */
 void nl_page_source_fini(nl_page_source *source);
 /* Makes bytes offset … offset+length of the file available: borrowed until the next call. */
 NL_MUST_USE nl_status nl_page_source_need(nl_page_source *source, uint64_t offset, uint64_t length, const uint8_t **data);
@@ -67,8 +72,29 @@ typedef struct nl_page {
     nl_levels repetition, definition;
     nl_bytes values; /* in the buffer */
 } nl_page;
+/* How unpacked pages of the header's kind are best kept. */
+typedef enum nl_page_form { NL_PAGE_AS_IT_IS, NL_PAGE_NARROW, NL_PAGE_NOT_KEPT } nl_page_form;
+nl_page_form nl_page_kept_form(const nl_page_header *header, const nl_parquet_node *leaf);
+/* Keeps a copy of the page at `offset`, whose parts `page` tells, with narrow values if they become smaller by that. */
+void nl_page_source_keep_narrow(const nl_page_source *source, const nl_page_header *header, const nl_parquet_node *leaf, const uint8_t *unpacked,
+                                const nl_page *page);
 
-/* Verifies, decompresses into `into` (which has room for header->uncompressed_bytes and padding) and finds the parts. */
-NL_MUST_USE nl_status nl_page_open(const nl_page_header *header, const uint8_t *stored, const nl_parquet_node *leaf, nl_codec codec,
-                                   nl_codec_context *context, bool checks_crc, const nl_parquet_place *place, uint8_t *into, nl_page *page);
+/* Takes the page whose header was read last, if it is kept; counted, for the caller; NULL: it has to be unpacked. */
+nl_buffer *nl_page_source_take(nl_page_source *source);
+/* A buffer to unpack a page into behind NL_KEPT_PAGE_HEAD bytes, so that it can be kept; counted; NULL: it will not be kept. */
+nl_buffer *nl_page_source_room(const nl_page_source *source, const nl_page_header *header);
+/* Keeps the page at `offset` that was unpacked into such a buffer, which nobody changes from now on. */
+void nl_page_source_keep(const nl_page_source *source, uint64_t offset, const nl_page_header *header, nl_buffer *page);
+
+typedef struct nl_page_unpacking {
+    nl_codec codec;
+    nl_codec_context *context;
+    bool checks_crc;
+} nl_page_unpacking;
+/* Verifies and decompresses into `into`, which has room for header->uncompressed_bytes and padding. */
+NL_MUST_USE nl_status nl_page_unpack(const nl_page_header *header, const uint8_t *stored, const nl_page_unpacking *how, const nl_parquet_place *place,
+                                     uint8_t *into);
+/* Finds the parts of what was unpacked. */
+NL_MUST_USE nl_status nl_page_open(const nl_page_header *header, const uint8_t *unpacked, const nl_parquet_node *leaf, const nl_parquet_place *place,
+                                   nl_page *page);
 nl_codec nl_parquet_codec_of(nl_parquet_codec codec); /* NL_CODEC_COUNT: not supported (LZO) */

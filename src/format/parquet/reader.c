@@ -38,6 +38,9 @@ nl_status nl_parquet_reader_open(nl_file *file, nl_parquet_footer *footer, const
         return status;
     }
     made->memory = memory != NULL ? nl_memory_retain(memory) : NULL;
+    nl_piece_cache *cache = nl_piece_cache_find(memory);
+    made->kept = nl_piece_cache_parts(cache, file);
+    nl_piece_cache_release(cache);
     made->footer = nl_parquet_footer_retain(footer);
     nl_mutex_init(&made->mutex);
     *reader = made;
@@ -55,6 +58,7 @@ void nl_parquet_reader_release(nl_parquet_reader *reader)
     /* Release pairs with the acquire of the last one, which frees what others have used. */
     if (reader == NULL || atomic_fetch_sub_explicit(&reader->references, 1, memory_order_acq_rel) != 1) return;
     nl_parquet_footer_release(reader->footer);
+    nl_kept_object_release(reader->kept);
     if (reader->memory != NULL) nl_memory_release(reader->memory);
     nl_mutex_fini(&reader->mutex);
     nl_arena_free(reader->arena);
@@ -212,13 +216,42 @@ static nl_status walk_pages(nl_page_source *source, const nl_parquet_chunk *chun
     return NULL;
 }
 
+/* The place of a chunk's slots among the parts that are kept: no page lies at either. */
+static uint64_t place_of_slots(const nl_parquet_chunk *chunk, bool is_walked)
+{
+    return is_walked ? ~chunk->start : chunk->offset_index_offset;
+}
+
+static nl_buffer *find_kept_slots(const nl_parquet_reader *reader, const nl_parquet_chunk *chunk, bool need_all)
+{
+    if (reader->kept == NULL) return NULL;
+    nl_buffer *found = chunk->offset_index_length > 0 ? nl_kept_object_find_part(reader->kept, place_of_slots(chunk, false)) : NULL;
+    return found == NULL && need_all ? nl_kept_object_find_part(reader->kept, place_of_slots(chunk, true)) : found;
+}
+
+static void keep_slots(const nl_parquet_reader *reader, uint64_t place, const nl_buffer *slots, uint32_t slot_count)
+{
+    const size_t bytes = slot_count * sizeof(nl_page_slot);
+    nl_buffer *copy = reader->kept != NULL && slots != NULL ? nl_kept_object_buffer(reader->kept, bytes) : NULL;
+    if (copy == NULL) return;
+    memcpy(copy->data, slots->data, bytes);
+    (void)nl_kept_object_put_part(reader->kept, place, copy);
+    nl_buffer_release(copy);
+}
+
 static nl_status find_slots(nl_parquet_reader *reader, uint32_t row_group, uint32_t leaf, bool need_all, nl_memory *memory, nl_buffer **slots,
                             uint32_t *slot_count)
 {
     const nl_parquet_row_group *group = &reader->footer->row_groups[row_group];
     const nl_map_leaf *map_leaf = &reader->mapping.leaves[leaf];
     const nl_parquet_chunk *chunk = &group->chunks[map_leaf->ordinal];
+    *slots = find_kept_slots(reader, chunk, need_all);
+    if (*slots != NULL) {
+        *slot_count = (uint32_t)((*slots)->size_bytes / sizeof(nl_page_slot));
+        return NULL;
+    }
     NL_TRY(nl_offset_index_read(reader->file, chunk, group->row_count, memory, slots, slot_count));
+    if (*slots != NULL) keep_slots(reader, place_of_slots(chunk, false), *slots, *slot_count);
     if (*slots != NULL || !need_all) return NULL;
     nl_page_source source = {.file = reader->file, .memory = memory, .place = map_leaf->place, .end = chunk->start + chunk->length};
     source.fetch_end = source.end;
@@ -231,6 +264,7 @@ static nl_status find_slots(nl_parquet_reader *reader, uint32_t row_group, uint3
         *slots = NULL;
         *slot_count = 0;
     }
+    keep_slots(reader, place_of_slots(chunk, true), *slots, *slot_count);
     return status;
 }
 

@@ -18,6 +18,7 @@ struct nl_parquet_reader {
     nl_file *file;             /* borrowed */
     nl_parquet_footer *footer; /* counted */
     nl_memory *memory;         /* counted */
+    nl_kept_object *kept;      /* counted: where unpacked pages and indexes of the file are kept; NULL: nowhere */
     nl_arena *arena;           /* owns this object */
     nl_mapping mapping;
     nl_parquet_read_options options; /* defaults filled in */

@@ -5,9 +5,13 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+
 #include "base/limits.h"
 #include "base/pool.h"
+#include "base/process.h"
 #include "format/parquet/test_file.h"
+#include "storage/piece_cache.h"
 
 /* Files by pyarrow, DuckDB and Spark; see tests/make_fixtures_parquet.py. */
 static const char *const fixtures[] = {
@@ -24,10 +28,12 @@ static uint32_t random_below(uint32_t limit)
     return (uint32_t)(((uint64_t)random_state * limit) >> 32);
 }
 
+static nl_memory *payer; /* in the present test; NULL: nobody */
+
 static nl_parquet_reader *open_reader(const open_file *file, const nl_parquet_read_options *options)
 {
     nl_parquet_reader *reader = NULL;
-    must(nl_parquet_reader_open(file->file, file->footer, file->type, options, NULL, &reader));
+    must(nl_parquet_reader_open(file->file, file->footer, file->type, options, payer, &reader));
     return reader;
 }
 
@@ -55,7 +61,7 @@ static void check_whole_file(const char *name, const nl_parquet_read_options *op
     for (uint32_t g = 0; g < file.footer->row_group_count; g++) {
         nl_parquet_scan *scan = NULL;
         nl_batch batch = {0};
-        must(nl_parquet_scan_open(reader, g, NULL, 0, NULL, &scan));
+        must(nl_parquet_scan_open(reader, g, NULL, 0, payer, &scan));
         for (;;) {
             must(nl_parquet_scan_next(scan, &batch));
             if (batch.row_count == 0) break;
@@ -106,7 +112,7 @@ static void check_range_scan(const char *name, nl_parquet_reader *reader, uint32
     const nl_parquet_row_group *group = &nl_parquet_reader_footer(reader)->row_groups[row_group];
     const uint32_t range_count = pick_ranges(group->row_count, ranges);
     nl_parquet_scan *scan = NULL;
-    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, NULL, &scan));
+    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, payer, &scan));
     for (uint32_t r = 0; r < range_count; r++) {
         if (ranges[r].row_count == 0) continue;
         nl_batch batch = {0};
@@ -162,7 +168,7 @@ static void check_selected(const char *name, nl_parquet_reader *reader, uint32_t
     uint32_t rows[NL_BATCH_ROWS];
     nl_builder line;
     nl_builder_init(&line, 1 << 24);
-    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, NULL, &scan));
+    must(nl_parquet_scan_open(reader, row_group, ranges, range_count, payer, &scan));
     for (must(nl_parquet_scan_advance(scan, &window)); window.row_count > 0; must(nl_parquet_scan_advance(scan, &window))) {
         if (random_below(3) == 0) continue; /* a window of which nothing is read */
         const nl_selection selection = {.rows = rows, .count = pick_selection(window.row_count, 1 + random_below(8), rows)};
@@ -203,6 +209,101 @@ static void test_selected_rows_are_those_of_the_whole_window(void **state)
         free_expected(&expected);
         close_file(&file);
     }
+}
+
+/* Fixtures were made long ago, so their pages are kept from the first reading on. */
+static void read_everything_twice(size_t limit_bytes, nl_piece_cache_stats *stats)
+{
+    payer = nl_memory_new(NULL, "test", 256u << 20);
+    nl_piece_cache *cache = nl_piece_cache_obtain(payer, &(nl_piece_cache_options){.limit_bytes = limit_bytes, .keeps_parts = true});
+    assert_non_null(cache);
+    for (int round = 0; round < 2; round++) {
+        test_files_of_others_read_as_they_read_them(NULL);
+        test_row_ranges_give_exactly_their_rows(NULL);
+        test_selected_rows_are_those_of_the_whole_window(NULL);
+    }
+    *stats = nl_piece_cache_read_stats(cache);
+    nl_piece_cache_release(cache);
+    assert_int_equal(nl_memory_used(payer), 0);
+    nl_memory_release(payer);
+    payer = NULL;
+}
+
+static void test_pages_that_are_kept_give_the_same_rows(void **state)
+{
+    (void)state;
+    nl_piece_cache_stats stats;
+    nl_clock_hold(4102444800000000); /* the year 2100: no file was changed just now */
+    read_everything_twice(64u << 20, &stats);
+    assert_true(stats.piece_count > 100);
+    assert_true(stats.hits > 10 * stats.puts);
+    assert_int_equal(stats.evictions, 0);
+    read_everything_twice(64u << 10, &stats); /* too little for all of them */
+    assert_true(stats.hits > 0 && stats.evictions > 0);
+    nl_clock_hold(NL_CLOCK_IS_RUNNING);
+}
+
+static void copy_fixture(const char *name, const char *target)
+{
+    char path[4096];
+    nl_buffer *content = NULL;
+    snprintf(path, sizeof(path), "tests/fixtures/parquet/%s.parquet", name);
+    char *absolute = realpath(path, NULL);
+    assert_non_null(absolute);
+    must(nl_fs_read_all(nl_fs_local(), nl_str_from(absolute), 1 << 24, &content));
+    free(absolute);
+    const int descriptor = open(target, O_WRONLY | O_TRUNC | O_CLOEXEC); /* in place */
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, content->data, content->size_bytes), content->size_bytes);
+    close(descriptor);
+    nl_buffer_release(content);
+}
+
+static void check_first_row(const char *path, const char *fixture)
+{
+    open_file file;
+    expected_rows expected;
+    nl_batch batch = {0};
+    nl_parquet_scan *scan = NULL;
+    nl_builder line;
+    const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_POSITION};
+    open_path(nl_fs_local(), nl_str_from(path), &file);
+    read_expected(fixture, &expected);
+    nl_parquet_reader *reader = open_reader(&file, &options);
+    must(nl_parquet_scan_open(reader, 0, NULL, 0, payer, &scan));
+    must(nl_parquet_scan_next(scan, &batch));
+    nl_builder_init(&line, 1 << 24);
+    text_of_batch_row(&batch, 0, &line);
+    check_line(fixture, 0, expected.lines[0], nl_builder_str(&line));
+    nl_builder_fini(&line);
+    nl_batch_fini(&batch);
+    nl_parquet_scan_close(scan);
+    nl_parquet_reader_release(reader);
+    free_expected(&expected);
+    close_file(&file);
+}
+
+static void test_a_file_that_is_overwritten_in_place_is_read_anew(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/nilas-reader-test-XXXXXX";
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    payer = nl_memory_new(NULL, "test", 256u << 20);
+    nl_piece_cache *cache = nl_piece_cache_obtain(payer, &(nl_piece_cache_options){.limit_bytes = 64u << 20, .keeps_parts = true});
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 15; i < 18; i++) {
+            copy_fixture(fixtures[i], path);
+            usleep(round == 1 ? 150000 : 0); /* long enough for its pages to be kept, or not */
+            for (int again = 0; again < 2; again++) check_first_row(path, fixtures[i]);
+        }
+    }
+    assert_true(nl_piece_cache_read_stats(cache).hits > 0);
+    nl_piece_cache_release(cache);
+    nl_memory_release(payer);
+    payer = NULL;
+    unlink(path);
 }
 
 static void test_dictionary_pages_share_one_dictionary_per_chunk(void **state)
@@ -333,7 +434,7 @@ static void test_no_columns_at_all_still_count_rows(void **state)
     for (uint32_t g = 0; g < file.footer->row_group_count; g++) {
         nl_parquet_scan *scan = NULL;
         nl_batch batch = {0};
-        must(nl_parquet_scan_open(reader, g, NULL, 0, NULL, &scan));
+        must(nl_parquet_scan_open(reader, g, NULL, 0, payer, &scan));
         must(nl_parquet_scan_next(scan, &batch));
         rows += batch.row_count;
         nl_batch_fini(&batch);
@@ -351,6 +452,8 @@ int main(void)
         cmocka_unit_test(test_flattened_dictionaries_and_tiny_blocks_change_nothing),
         cmocka_unit_test(test_row_ranges_give_exactly_their_rows),
         cmocka_unit_test(test_selected_rows_are_those_of_the_whole_window),
+        cmocka_unit_test(test_pages_that_are_kept_give_the_same_rows),
+        cmocka_unit_test(test_a_file_that_is_overwritten_in_place_is_read_anew),
         cmocka_unit_test(test_dictionary_pages_share_one_dictionary_per_chunk),
         cmocka_unit_test(test_many_threads_scan_one_row_group),
         cmocka_unit_test(test_no_columns_at_all_still_count_rows),

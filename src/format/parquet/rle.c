@@ -114,6 +114,35 @@ bool nl_rle_skip(nl_rle *rle, uint64_t count)
     return true;
 }
 
+static void pick_packed(const nl_rle *rle, const uint32_t *places, uint32_t count, uint64_t first, uint32_t *out)
+{
+    const uint64_t index = rle->packed_index - first;
+    const uint32_t width = rle->width;
+    for (uint32_t i = 0; i < count; i++) out[i] = (uint32_t)nl_bitpack_get(rle->packed, index + places[i], width);
+}
+
+bool nl_rle_pick32(nl_rle *rle, const uint32_t *places, uint32_t count, uint32_t *out)
+{
+    const uint64_t end = (uint64_t)places[count - 1] + 1;
+    uint32_t i = 0;
+    for (uint64_t first = 0; first < end;) { /* the place that the present run begins with, or what is left of it */
+        if (!nl_rle_refill(rle)) return false;
+        const uint64_t run_end = NL_MIN(first + rle->left, end);
+        uint32_t here = i;
+        while (here < count && places[here] < run_end) here++;
+        if (rle->is_run) {
+            for (; i < here; i++) out[i] = rle->value;
+        } else {
+            pick_packed(rle, places + i, here - i, first, out + i);
+            i = here;
+        }
+        rle->packed_index += run_end - first;
+        rle->left -= (uint32_t)(run_end - first);
+        first = run_end;
+    }
+    return true;
+}
+
 bool nl_rle_read_bits(nl_rle *rle, uint8_t *bits, uint32_t start, uint32_t count, uint32_t *ones)
 {
     NL_ASSERT(rle->width == 1);

@@ -25,6 +25,8 @@ bool nl_rle_refill(nl_rle *rle);
 NL_MUST_USE bool nl_rle_read32(nl_rle *rle, uint32_t *out, uint32_t count);
 NL_MUST_USE bool nl_rle_read8(nl_rle *rle, uint8_t *out, uint32_t count); /* width <= 8 */
 NL_MUST_USE bool nl_rle_skip(nl_rle *rle, uint64_t count);
+/* The values at ascending places, counted from the next one; then those up to the last place are behind. count > 0. */
+NL_MUST_USE bool nl_rle_pick32(nl_rle *rle, const uint32_t *places, uint32_t count, uint32_t *out);
 /* width 1: writes bits start … start+count, whose place must be zero before, and counts the ones. */
 NL_MUST_USE bool nl_rle_read_bits(nl_rle *rle, uint8_t *bits, uint32_t start, uint32_t count, uint32_t *ones);
 /* Skips `count` values and counts those that equal `value`. */

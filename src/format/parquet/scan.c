@@ -166,6 +166,8 @@ static nl_status read_sink(nl_parquet_scan *scan, nl_leaf_cursor *cursor, const 
     uint64_t first_row = 0;
     uint32_t row_count = 0;
     sink->capacity = rows_of(scan, selection);
+    if (selection != NULL && selection->rows != NULL)
+        return nl_leaf_read_rows(cursor, scan->window.first_row, selection->rows, selection->count, sink);
     while (next_run(scan, &r, &first_row, &row_count)) {
         NL_TRY(nl_leaf_skip_to(cursor, first_row));
         NL_TRY(nl_leaf_read(cursor, row_count, sink));

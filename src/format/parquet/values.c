@@ -140,6 +140,7 @@ nl_status nl_values_init(nl_values *values, const nl_parquet_node *leaf, nl_parq
     values->at = bytes.data;
     values->end = bytes.data + bytes.length;
     values->index = 0;
+    values->is_narrow = false;
     if (!is_encoding_of(encoding, leaf->physical))
         return nl_parquet_corrupt(place, "values encoded as %s (%d), which their type cannot be", encoding_name(encoding), (int)encoding);
     switch (encoding) {
@@ -164,6 +165,20 @@ nl_status nl_values_init(nl_values *values, const nl_parquet_node *leaf, nl_parq
     return NULL;
 }
 
+void nl_values_init_narrow(nl_values *values, const nl_parquet_node *leaf, nl_bytes bytes, const nl_parquet_place *place)
+{
+    NL_ASSERT(bytes.length >= sizeof(values->narrow));
+    values->place = *place;
+    values->encoding = NL_PARQUET_PLAIN;
+    values->physical = leaf->physical;
+    values->value_bytes = bytes_of(leaf);
+    values->index = 0;
+    values->is_narrow = true;
+    memcpy(&values->narrow, bytes.data, sizeof(values->narrow));
+    values->at = bytes.data + sizeof(values->narrow);
+    values->end = bytes.data + bytes.length;
+}
+
 void nl_values_fini(nl_values *values)
 {
     free(values->last);
@@ -183,8 +198,17 @@ static nl_status read_plain_booleans(nl_values *values, uint32_t count, uint8_t 
     return NULL;
 }
 
+static nl_status read_narrow(nl_values *values, uint32_t count, void *out)
+{
+    if (count > values->narrow.count - values->index) return ends_early(values);
+    nl_narrow_read(&values->narrow, values->at, values->index, count, values->value_bytes, out);
+    values->index += count;
+    return NULL;
+}
+
 static nl_status read_plain_fixed(nl_values *values, uint32_t count, void *out)
 {
+    if (values->is_narrow) return read_narrow(values, count, out);
     const size_t bytes = (size_t)count * values->value_bytes;
     if (bytes > (size_t)(values->end - values->at)) return ends_early(values);
     memcpy(out, values->at, bytes);
@@ -359,14 +383,60 @@ nl_status nl_values_read_fixed(nl_values *values, uint32_t count, nl_heap *heap,
     return NULL;
 }
 
-nl_status nl_values_read_indices(nl_values *values, uint32_t count, uint32_t dictionary_length, uint32_t *out)
+static nl_status check_indices(const nl_values *values, const uint32_t *indices, uint32_t count, uint32_t dictionary_length)
 {
-    if (!nl_rle_read32(&values->rle, out, count)) return ends_early(values);
     uint32_t max = 0;
-    for (uint32_t i = 0; i < count; i++) max = out[i] > max ? out[i] : max;
+    for (uint32_t i = 0; i < count; i++) max = indices[i] > max ? indices[i] : max;
     if (count > 0 && max >= dictionary_length)
         return nl_parquet_corrupt(&values->place, "index %u into a dictionary of %u values", max, dictionary_length);
     return NULL;
+}
+
+nl_status nl_values_read_indices(nl_values *values, uint32_t count, uint32_t dictionary_length, uint32_t *out)
+{
+    if (!nl_rle_read32(&values->rle, out, count)) return ends_early(values);
+    return check_indices(values, out, count, dictionary_length);
+}
+
+/* ---- Single values ---- */
+
+bool nl_values_can_pick(const nl_values *values)
+{
+    if (values->encoding != NL_PARQUET_PLAIN || values->physical == NL_PARQUET_BYTE_ARRAY) return false;
+    return values->value_bytes == 4 || values->value_bytes == 8;
+}
+
+#define PICK_LOOP(name, type)                                                                                     \
+    static void name(const uint8_t *restrict at, const uint32_t *restrict places, uint32_t count, type *restrict out) \
+    {                                                                                                             \
+        for (uint32_t i = 0; i < count; i++) memcpy(&out[i], at + (size_t)places[i] * sizeof(type), sizeof(type)); \
+    }
+PICK_LOOP(pick_4, uint32_t)
+PICK_LOOP(pick_8, uint64_t)
+
+nl_status nl_values_pick(nl_values *values, const uint32_t *places, uint32_t count, void *out)
+{
+    NL_ASSERT(count > 0 && nl_values_can_pick(values));
+    const uint64_t done = (uint64_t)places[count - 1] + 1;
+    if (values->is_narrow) {
+        if (done > values->narrow.count - values->index) return ends_early(values);
+        nl_narrow_pick(&values->narrow, values->at, values->index, places, count, values->value_bytes, out);
+        values->index += done;
+        return NULL;
+    }
+    if (done > (size_t)(values->end - values->at) / values->value_bytes) return ends_early(values);
+    if (values->value_bytes == 8)
+        pick_8(values->at, places, count, out);
+    else
+        pick_4(values->at, places, count, out);
+    values->at += done * values->value_bytes;
+    return NULL;
+}
+
+nl_status nl_values_pick_indices(nl_values *values, const uint32_t *places, uint32_t count, uint32_t dictionary_length, uint32_t *out)
+{
+    if (!nl_rle_pick32(&values->rle, places, count, out)) return ends_early(values);
+    return check_indices(values, out, count, dictionary_length);
 }
 
 static nl_status skip_plain_strings(nl_values *values, uint64_t count)
@@ -386,6 +456,11 @@ static nl_status skip_plain_strings(nl_values *values, uint64_t count)
 
 static nl_status skip_plain(nl_values *values, uint64_t count)
 {
+    if (values->is_narrow) {
+        if (count > values->narrow.count - values->index) return ends_early(values);
+        values->index += count;
+        return NULL;
+    }
     if (values->physical == NL_PARQUET_BYTE_ARRAY) return skip_plain_strings(values, count);
     if (values->physical == NL_PARQUET_BOOLEAN) {
         const uint64_t available = (uint64_t)(values->end - values->at) * 8;

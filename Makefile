@@ -22,7 +22,7 @@ build: setup
 	@cmake --preset debug > /dev/null
 	@ninja -C build/debug -j$(JOBS)
 
-test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H
+test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables shared with Spark, PyIceberg and DuckDB, catalogs, the lakehouse, PySpark, TPC-H, TPC-DS
 	@scripts/check_style.py
 	@ctest --test-dir build/debug --output-on-failure -j$(JOBS)
 	@scripts/golden.sh build/debug/unit/golden_runner --check
@@ -32,6 +32,7 @@ test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables s
 	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing hive
 	@scripts/connect_test.sh build/debug/nilas
 	@scripts/tpch.sh build/debug/nilas 0.01
+	@scripts/tpcds.sh build/debug/nilas 0.01 --short
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
 
@@ -140,6 +141,11 @@ tpch: release   ## TPC-H at scale 1: all answers, also with 256 MiB of memory, a
 	@scripts/tpch.sh build/release/nilas 1
 	@scripts/tpch.sh build/release/nilas 1 --memory 256m
 	@scripts/tpch.sh build/release/nilas 0.1 --memory 64m
+
+tpcds: release  ## TPC-DS at scale 1: all answers on plain tables, with 5 % of rows deleted in three ways (needs Spark), with little memory
+	@scripts/tpcds.sh build/release/nilas 1
+	@for tables in position vector equality; do scripts/tpcds.sh build/release/nilas 1 --tables $$tables || exit 1; done
+	@scripts/tpcds.sh build/release/nilas 1 --memory 64m
 
 install: release ## install nilas and libnilas below PREFIX (default /usr/local)
 	@ninja -C build/release -j$(JOBS) nilas nilas_shared

@@ -131,10 +131,10 @@ static nl_status split_file(spilled_source *source, nl_worker *worker, const nl_
     nl_vector *keys = calloc((size_t)join->key_count + 1, sizeof *keys);
     if (!keys) return nl_out_of_memory(join->key_count * sizeof *keys);
     nl_status status = NULL;
-    for (uint32_t chunk = 0; chunk < nl_spill_chunk_count(file) && !status; chunk++) {
+    for (uint32_t chunk = 0; chunk < nl_spill_chunk_count(file) && !status;) {
         nl_batch batch = {0};
         status = nl_cancel_check(join->exec->query->cancel);
-        if (!status) status = nl_spill_read(file, chunk, join->exec->query->memory, &batch);
+        if (!status) status = nl_spill_read_some(file, nl_exec_batch_rows(join->exec), join->exec->query->memory, &chunk, &batch);
         if (!status && !is_build) status = nl_programs_run(&join->probe_keys, worker->index, &batch, keys);
         if (!status)
             status = split_chunk(source, worker, &batch, is_build ? batch.columns : keys, level, is_build ? join->build_types : join->left_types, targets);
@@ -332,7 +332,7 @@ static nl_status step(spilled_source *source, nl_worker *worker, late_worker *ow
     }
     if (own->file < task->count) {
         nl_batch batch = {0};
-        NL_TRY(nl_spill_read(task->probe[own->file], own->chunk++, join->exec->query->memory, &batch));
+        NL_TRY(nl_spill_read_some(task->probe[own->file], nl_exec_batch_rows(join->exec), join->exec->query->memory, &own->chunk, &batch));
         nl_join_pass pass = {.matched = own->matched ? own->matched->data + own->probe_at : NULL, .is_last = own->is_last_pass};
         own->probe_at += batch.row_count;
         nl_status status = nl_join_probe_batch(join, worker, &own->table, &batch, &pass);

@@ -370,3 +370,33 @@ nl_status nl_spill_read(const nl_spill *spill, uint32_t chunk, nl_memory *memory
         nl_batch_move(&made, batch);
     return status;
 }
+
+/* Rows split by their hashes come in chunks of a few rows: what works on batches would spend its time on their number. */
+#define TOGETHER_MAX       64u
+#define TOGETHER_BYTES_MAX 65536u
+
+nl_status nl_spill_read_some(const nl_spill *spill, uint32_t row_count_max, nl_memory *memory, uint32_t *chunk, nl_batch *batch)
+{
+    nl_batch parts[TOGETHER_MAX] = {0};
+    const nl_batch *places[TOGETHER_MAX] = {0};
+    uint32_t count = 0;
+    uint64_t rows = 0;
+    uint64_t bytes = 0;
+    nl_status status = NULL;
+    NL_ASSERT(*chunk < spill->chunk_count);
+    for (uint32_t at = *chunk; at < spill->chunk_count && count < TOGETHER_MAX && !status; at++) {
+        rows += spill->chunks[at].row_count;
+        bytes += spill->chunks[at].raw_bytes;
+        if (count > 0 && (rows > row_count_max || bytes > TOGETHER_BYTES_MAX)) break;
+        places[count] = &parts[count];
+        status = nl_spill_read(spill, at, memory, &parts[count]);
+        count += !status;
+    }
+    if (!status && count == 1)
+        nl_batch_move(&parts[0], batch);
+    else if (!status)
+        status = nl_batch_concat(places, count, memory, batch);
+    for (uint32_t i = 0; i < count; i++) nl_batch_fini(&parts[i]);
+    if (!status) *chunk += count;
+    return status;
+}

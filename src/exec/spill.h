@@ -19,3 +19,6 @@ uint32_t nl_spill_chunk_rows(const nl_spill *spill, uint32_t chunk);
 uint64_t nl_spill_row_count(const nl_spill *spill);
 uint64_t nl_spill_bytes(const nl_spill *spill);
 NL_MUST_USE nl_status nl_spill_read(const nl_spill *spill, uint32_t chunk, nl_memory *memory, nl_batch *batch);
+/* The chunk *chunk and those after it while they are small and have row_count_max rows together at most, as one batch;
+ * *chunk is then the first one that was not read. */
+NL_MUST_USE nl_status nl_spill_read_some(const nl_spill *spill, uint32_t row_count_max, nl_memory *memory, uint32_t *chunk, nl_batch *batch);

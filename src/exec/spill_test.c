@@ -79,6 +79,37 @@ static void test_every_type_comes_back(void **state)
     nl_spill_free(spill);
 }
 
+static void test_small_chunks_come_back_together(void **state)
+{
+    (void)state;
+    const nl_type *types[16];
+    nl_batch batch = {0};
+    expect_success(nl_batch_init(&batch, 14, 3));
+    sample_columns(types, batch.columns);
+    nl_spill *spill = NULL;
+    expect_success(nl_spill_new(NL_STR("/tmp"), types, 14, &spill));
+    for (uint32_t i = 0; i < 5; i++) expect_success(nl_spill_write(spill, &batch, memory));
+    uint32_t chunk = 0;
+    const uint32_t sizes[] = {6, 6, 3}; /* seven rows are two chunks of three */
+    for (uint32_t i = 0; i < NL_COUNT(sizes); i++) {
+        nl_batch back = {0};
+        expect_success(nl_spill_read_some(spill, 7, memory, &chunk, &back));
+        assert_int_equal(back.row_count, sizes[i]);
+        for (uint32_t column = 0; column < 14; column++)
+            for (uint32_t row = 0; row < sizes[i]; row++)
+                assert_string_equal(text_of(&back.columns[column], row), text_of(&batch.columns[column], row % 3));
+        nl_batch_fini(&back);
+    }
+    assert_int_equal(chunk, 5);
+    chunk = 4;
+    nl_batch one = {0};
+    expect_success(nl_spill_read_some(spill, 1, memory, &chunk, &one)); /* at least one chunk */
+    assert_int_equal(one.row_count, 3);
+    nl_batch_fini(&one);
+    nl_batch_fini(&batch);
+    nl_spill_free(spill);
+}
+
 static void test_only_live_rows_are_written_and_repetition_is_packed(void **state)
 {
     (void)state;
@@ -144,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_type_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small_chunks_come_back_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_live_rows_are_written_and_repetition_is_packed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_folder_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rows_give_back_what_was_scattered, set_up, tear_down),

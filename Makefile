@@ -60,6 +60,14 @@ connect-hostile: build ## killed clients and hostile requests, the long form: 10
 	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/killed_test.py $(CURDIR)/build/debug/nilas 100
 	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/hostile_test.py $(CURDIR)/build/debug/nilas 5
 
+connect-tsan: setup ## nilas connect by PySpark under ThreadSanitizer (make connect-tsan T=session)
+	@cmake --preset tsan > /dev/null && ninja -C build/tsan -j$(JOBS) nilas
+	@scripts/connect_sanitized.sh tsan $(T)
+
+connect-asan: setup ## nilas connect by PySpark under AddressSanitizer and UBSan (make connect-asan T=session)
+	@cmake --preset asan > /dev/null && ninja -C build/asan -j$(JOBS) nilas
+	@scripts/connect_sanitized.sh asan $(T)
+
 connect-plans: build ## plans of PySpark with bytes changed, against nilas connect (make connect-plans SEED=1 SECONDS=60)
 	@$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nilas-tests/venv/bin/python tests/connect/mutated_plans.py $(CURDIR)/build/debug/nilas $(or $(SEED),1) $(or $(SECONDS),60)
 

@@ -11,7 +11,8 @@ A frame is a letter, a length (4 bytes, little endian) and so many bytes. To her
     B  a batch: an Arrow stream of its own       S  the data frame of a cogroup ends here
     G  a cogroup begins                          E  the input ends
     K  the task that raised an exception is over
-From here: R a batch; X an exception's text; D the task is done, b"1" when this process can take another.
+From here: R a batch; W a group is done and the next one is wanted (of tasks that are to tell); X an exception's text; D the
+task is done, b"1" when this process can take another.
 The text of this file is part of the `nilas` program; serve() begins.
 """
 
@@ -67,17 +68,25 @@ class Gone(BaseException):
 class Input:
     """What pyspark.worker.main reads: the task's description, then batches, then the end."""
 
-    def __init__(self, channel, header, is_cogroup):
+    def __init__(self, channel, header, is_cogroup, tells):
         self.channel = channel
         self.header = io.BytesIO(header)
         self.is_cogroup = is_cogroup
-        self.is_ended = False
+        self.tells = tells
+        self.has_begun = self.is_ended = False
+
+    def ask(self):
+        """The next group is wanted: everything of the one before has been sent."""
+        if self.tells and self.has_begun:
+            self.channel.send(b"W")
+        self.has_begun = True
 
     def read(self, count):
         data = self.header.read(count)
         if data or count == 0:
             return data
         if not self.is_ended and self.is_cogroup:
+            self.ask()
             kind = self.next()[0]
             return struct.pack("!i", 2 if kind == b"G" else 0)
         return END_OF_STREAM if self.is_ended else NOT_THE_END
@@ -94,6 +103,8 @@ class Input:
         import pyarrow as pa
 
         while not self.is_ended:
+            if not self.is_cogroup:
+                self.ask()
             kind, payload = self.next()
             if kind != b"B":
                 return
@@ -560,7 +571,7 @@ def run(worker, channel, payload):
         unpack(task["files"], *archive.partition("#")[::2])
     if task.get("memory"):
         os.environ["PYSPARK_EXECUTOR_MEMORY_MB"] = str(mebibytes(task["memory"]))
-    infile = Input(channel, task_header(task, commands), task["eval"] in COGROUPS)
+    infile = Input(channel, task_header(task, commands), task["eval"] in COGROUPS, task.get("tells"))
     outfile = Output(channel)
     try:
         worker.main(infile, outfile)

@@ -238,11 +238,41 @@ void nl_error_free(nl_error *error)
     }
 }
 
+/* Of a text of pieces (nl_query_context) only the one that is meant is kept: SQL as if it stood alone, a call site after its mark. */
+static void take_piece(nl_query_context *context)
+{
+    const nl_str all = context->text;
+    if (all.length == 0 || all.data[0] != '\001' || context->start == 0 || context->start >= context->stop || context->stop > all.length) return;
+    size_t begin = context->start;
+    while (begin > 1 && all.data[begin - 1] != '\003') begin--;
+    const bool is_sql = all.data[begin] == '\004';
+    const size_t end = NL_MIN(nl_str_find_char(all, '\003', begin), all.length);
+    begin += is_sql ? 1 : 0;
+    if (!is_sql) begin--; /* the mark, or the end of the piece before it */
+    context->text = nl_str_slice(all, begin, NL_MAX(begin, end));
+    context->start = context->start < begin ? 0 : context->start - (uint32_t)begin;
+    context->stop = (uint32_t)(NL_MIN((size_t)context->stop, end) - begin);
+    if (!is_sql) return;
+    context->line = 1;
+    context->position = 0;
+    for (uint32_t i = 0; i < context->start; i++) {
+        const uint8_t c = (uint8_t)context->text.data[i];
+        if ((c & 0xC0) != 0x80) context->position++;
+        if (c != '\n') continue;
+        context->line++;
+        context->position = 0;
+    }
+}
+
 void nl_error_set_context(nl_error *error, const nl_query_context *context)
 {
     if (error == NULL || error->is_static || error->has_context) return;
-    char *text = copy_text(context->text.data, context->text.length);
+    nl_query_context taken = *context;
+    take_piece(&taken);
+    char *text = copy_text(taken.text.data, taken.text.length);
     if (text == NULL) return;
+    if (taken.text.length && text[0] == '\003') text[0] = '\001';
+    context = &taken;
     error->context = *context;
     error->context.text.data = text;
     error->has_context = true;
@@ -408,7 +438,7 @@ static void append_statement(nl_builder *out, const nl_query_context *context)
     }
 }
 
-/* A DataFrame's: what stands in the place of a statement are "\001", and "fragment \002 call site \003" for each expression. */
+/* A call site in a program. */
 static bool is_dataframe(const nl_query_context *context)
 {
     return context->text.length > 0 && context->text.data[0] == '\001' && context->start < context->stop && context->stop <= context->text.length;

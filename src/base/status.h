@@ -102,6 +102,8 @@ void nl_error_free(nl_error *error); /* NULL is fine */
 /* Where in the query's text a failure belongs. Offsets are bytes in `text`; line starts at 1, position (column) at 0
  * as Spark counts it in parse errors; a parse error of line 0 shows the text alone. Borrowed text is copied. A context
  * that is already set stays. */
+/* The text of a DataFrame begins with \001. It is made of pieces that end with \003: "fragment \002 call site" of an expression, or
+ * \004 and SQL. The context of an error keeps the piece that it is in: SQL as if it stood alone, a call site behind \001. */
 typedef struct nl_query_context {
     nl_str text;         /* the whole statement                       */
     uint32_t start;      /* first byte of the fragment                */

@@ -136,6 +136,25 @@ static nl_status put_artifact(nl_client *client, nl_str name, nl_buffer *content
     return is_other ? NL_RAISE(ARTIFACT_ALREADY_EXISTS, NL_P_STR("normalizedRemoteRelativePath", name)) : NULL;
 }
 
+nl_status nl_client_copy_artifacts(nl_client *from, nl_client *to)
+{
+    nl_status status = NULL;
+    nl_mutex_lock(&from->mutex);
+    const nl_artifact *first = from->artifacts; /* none goes before the client does */
+    nl_mutex_unlock(&from->mutex);
+    for (const nl_artifact *artifact = first; artifact && !status; artifact = artifact->next) {
+        nl_buffer *content = NULL;
+        status = nl_buffer_new(from->connect->memory, artifact->content.length, false, &content);
+        if (!status && artifact->content.length) memcpy(content->data, artifact->content.data, artifact->content.length);
+        nl_artifact *made = status ? NULL : make_artifact(to, artifact->name, content);
+        if (!status && !made) status = no_memory();
+        if (!made) break;
+        made->next = to->artifacts;
+        to->artifacts = made;
+    }
+    return status;
+}
+
 /* A relative path that stays below its folder, with one of the prefixes that clients use. */
 static nl_status check_name(nl_str name)
 {

@@ -194,13 +194,52 @@ static bool has_tombstone(const nl_connect *connect, uint64_t hash)
     return false;
 }
 
+nl_status nl_client_new(nl_connect *connect, nl_str user, nl_str id, nl_client **client)
+{
+    if (!nl_uuid_is_valid(id)) return NL_RAISE(INVALID_CLONE_SESSION_REQUEST__TARGET_SESSION_ID_FORMAT, NL_P_STR("targetSessionId", id));
+    *client = make_client(connect, user, id, hash_of(user, id));
+    if (!*client) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof **client), NL_P("receivedBytes", "0"));
+    atomic_store(&(*client)->used_micros, nl_now_micros());
+    return NULL;
+}
+
+/* The service's mutex is held. */
+static nl_client *find_in_bucket(const nl_connect *connect, nl_str user, nl_str id, uint64_t hash)
+{
+    nl_client *found = connect->buckets[hash % NL_CLIENT_BUCKETS];
+    while (found && (found->hash != hash || !nl_str_equal(found->user, user) || !nl_str_equal(found->id, id))) found = found->next_in_bucket;
+    return found;
+}
+
+static nl_status raise_full(void)
+{
+    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "There are %u sessions already; end some, or have them end sooner (--idle-timeout).", NL_CLIENTS_MAX);
+}
+
+nl_status nl_client_publish(nl_client *client)
+{
+    nl_connect *connect = client->connect;
+    nl_client **bucket = &connect->buckets[client->hash % NL_CLIENT_BUCKETS];
+    nl_mutex_lock(&connect->mutex);
+    const bool is_there = find_in_bucket(connect, client->user, client->id, client->hash) != NULL, was_there = has_tombstone(connect, client->hash);
+    const bool is_full = connect->client_count >= NL_CLIENTS_MAX;
+    if (!is_there && !was_there && !is_full) {
+        connect->client_count++;
+        client->next_in_bucket = *bucket;
+        *bucket = nl_client_retain(client);
+    }
+    nl_mutex_unlock(&connect->mutex);
+    if (is_there) return NL_RAISE(INVALID_CLONE_SESSION_REQUEST__TARGET_SESSION_ID_ALREADY_EXISTS, NL_P_STR("targetSessionId", client->id));
+    if (was_there) return NL_RAISE(INVALID_CLONE_SESSION_REQUEST__TARGET_SESSION_ID_ALREADY_CLOSED, NL_P_STR("targetSessionId", client->id));
+    return is_full ? raise_full() : NULL;
+}
+
 nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str observed, bool may_create, nl_client **client)
 {
     const uint64_t hash = hash_of(user, id);
     if (!nl_uuid_is_valid(id)) return NL_RAISE(INVALID_HANDLE__FORMAT, NL_P_STR("handle", id));
     nl_mutex_lock(&connect->mutex);
-    nl_client *found = connect->buckets[hash % NL_CLIENT_BUCKETS];
-    while (found && (found->hash != hash || !nl_str_equal(found->user, user) || !nl_str_equal(found->id, id))) found = found->next_in_bucket;
+    nl_client *found = find_in_bucket(connect, user, id, hash);
     const bool is_closed = !found && has_tombstone(connect, hash);
     const bool is_full = connect->client_count >= NL_CLIENTS_MAX;
     if (!found && !is_closed && may_create && observed.length == 0 && !is_full) {
@@ -214,7 +253,7 @@ nl_status nl_client_find(nl_connect *connect, nl_str user, nl_str id, nl_str obs
     if (found) nl_client_retain(found);
     nl_mutex_unlock(&connect->mutex);
     if (is_closed) return NL_RAISE(INVALID_HANDLE__SESSION_CLOSED, NL_P_STR("handle", id));
-    if (!found && may_create && is_full) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "There are %u sessions already; end some, or have them end sooner (--idle-timeout).", NL_CLIENTS_MAX);
+    if (!found && may_create && is_full) return raise_full();
     if (!found && observed.length > 0) return NL_RAISE(INVALID_HANDLE__SESSION_CHANGED, NL_P_STR("handle", id));
     if (!found) return NL_RAISE(INVALID_HANDLE__SESSION_NOT_FOUND, NL_P_STR("handle", id));
     if (observed.length > 0 && !nl_str_is(observed, found->server_id)) {
@@ -504,6 +543,7 @@ static void tell_progress(nl_client *client, int64_t now)
     nl_mutex_unlock(&client->mutex);
     for (uint32_t i = 0; i < count; i++) {
         nl_operation_tell_progress(list[i], now);
+        nl_operation_limit_stream(list[i], now);
         nl_operation_release(list[i]);
     }
 }

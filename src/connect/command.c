@@ -135,6 +135,38 @@ static bool capture_views(view_plan *plan, const nl_session *session)
     return true;
 }
 
+static view_plan *copy_plan(const view_plan *plan, nl_connect_host *host);
+
+static bool copy_captured(const captured_view *view, nl_connect_host *host, captured_view *into)
+{
+    into->name = strdup(view->name);
+    into->sql = view->sql ? strdup(view->sql) : NULL;
+    into->plan = view->plan ? copy_plan(view->plan, host) : NULL;
+    into->table = view->table ? nl_table_retain(view->table) : NULL;
+    return into->name && !view->sql == !into->sql && !view->plan == !into->plan;
+}
+
+/* The same view of another session; NULL: no memory. As deep as views stood on views. */
+static view_plan *copy_plan(const view_plan *plan, nl_connect_host *host)
+{
+    view_plan *made = calloc(1, sizeof(*made));
+    if (!made) return NULL;
+    atomic_init(&made->references, 1);
+    made->host = host;
+    made->size = plan->size;
+    made->bytes = malloc(plan->size + 1);
+    made->captured = calloc(plan->captured_count + 1, sizeof(*made->captured));
+    bool is_good = made->bytes && made->captured;
+    if (is_good && plan->size) memcpy(made->bytes, plan->bytes, plan->size);
+    for (uint32_t i = 0; is_good && i < plan->captured_count; i++) {
+        is_good = copy_captured(&plan->captured[i], host, &made->captured[i]);
+        made->captured_count++;
+    }
+    if (is_good) return made;
+    release_view(made);
+    return NULL;
+}
+
 static nl_status no_memory(void)
 {
     return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P("requestedBytes", "a view"), NL_P("receivedBytes", "0"));
@@ -218,6 +250,21 @@ nl_status nl_connect_captured_query(nl_connect_captured *captured, nl_session *s
 void nl_connect_captured_release(nl_connect_captured *captured)
 {
     release_view(captured);
+}
+
+nl_status nl_connect_copy_views(const nl_session *from, nl_connect_host *to)
+{
+    const nl_temp_view *view;
+    for (uint32_t i = 0; (view = nl_session_view_at(from, i)); i++) {
+        nl_temp_view copy = *view;
+        if (view->make_query == make_view_query)
+            copy.handle = copy_plan(view->handle, to);
+        else if (view->handle)
+            copy.handle = NL_UNCONST(nl_table_retain(view->handle));
+        if (view->handle && !copy.handle) return no_memory();
+        NL_TRY(nl_session_put_view(to->session, &copy, true));
+    }
+    return NULL;
 }
 
 static nl_status create_view(nl_connect_host *host, const Spark__Connect__CreateDataFrameViewCommand *message, nl_arena *arena)

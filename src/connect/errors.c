@@ -117,6 +117,7 @@ static query_context *make_context(nl_arena *arena, const nl_query_context *cont
     if (context->text.length && context->text.data[0] == '\001') { /* base/status.c */
         const nl_str origin = nl_str_slice(context->text, context->start, context->stop);
         const size_t middle = NL_MIN(nl_str_find_char(origin, '\002', 0), origin.length);
+        made->has_context_type = true;
         made->context_type = SPARK__CONNECT__FETCH_ERROR_DETAILS_RESPONSE__QUERY_CONTEXT__CONTEXT_TYPE__DATAFRAME;
         made->fragment = text_of(arena, nl_str_slice(origin, 0, middle));
         made->call_site = text_of(arena, nl_str_slice(origin, NL_MIN(middle + 1, origin.length), origin.length));
@@ -130,6 +131,29 @@ static query_context *make_context(nl_arena *arena, const nl_query_context *cont
     made->fragment = text_of(arena, nl_str_slice(context->text, context->start, context->stop));
     made->summary = text_of(arena, nl_str_slice(nl_builder_str(&summary), 1, summary.length));
     nl_builder_fini(&summary);
+    return made;
+}
+
+/* Spark's expressions that can say where they stand say so even when nobody has noted it, as those of functions of a DataFrame. */
+static bool has_empty_context(const nl_error *error)
+{
+    static const char *const conditions[] = {"DIVIDE_BY_ZERO", "CAST_INVALID_INPUT", "INVALID_ARRAY_INDEX", "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"};
+    const nl_str name = nl_str_from(nl_condition_name(nl_error_condition(error)));
+    for (size_t i = 0; i < NL_COUNT(conditions); i++)
+        if (nl_str_is(name, conditions[i])) return true;
+    const char *alternative = nl_error_param(error, "alternative");
+    return nl_str_is(name, "ARITHMETIC_OVERFLOW") && alternative && alternative[0];
+}
+
+static query_context *empty_context(nl_arena *arena)
+{
+    char *nothing = text_of(arena, NL_STR(""));
+    query_context *made = NL_NEW(arena, query_context);
+    spark__connect__fetch_error_details_response__query_context__init(made);
+    made->has_context_type = made->has_start_index = made->has_stop_index = true;
+    made->context_type = SPARK__CONNECT__FETCH_ERROR_DETAILS_RESPONSE__QUERY_CONTEXT__CONTEXT_TYPE__SQL;
+    made->start_index = made->stop_index = -1;
+    made->object_type = made->object_name = made->fragment = made->summary = nothing;
     return made;
 }
 
@@ -152,10 +176,11 @@ static spark_throwable *make_throwable(nl_arena *arena, const nl_error *error)
         entry->value = text_of(arena, nl_str_from(value));
         made->message_parameters[made->n_message_parameters++] = entry;
     }
-    if (context && !context->is_parse_error && context->start < context->stop && context->stop <= context->text.length) {
-        made->query_contexts = NL_NEW_ARRAY(arena, query_context *, 1);
+    made->query_contexts = NL_NEW_ARRAY(arena, query_context *, 1);
+    if (context && !context->is_parse_error && context->start < context->stop && context->stop <= context->text.length)
         made->query_contexts[made->n_query_contexts++] = make_context(arena, context);
-    }
+    else if (!context && has_empty_context(error))
+        made->query_contexts[made->n_query_contexts++] = empty_context(arena);
     return made;
 }
 

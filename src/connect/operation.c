@@ -90,6 +90,28 @@ static void detach(nl_operation *operation)
     operation->detached_micros = nl_now_micros();
 }
 
+/* Whether who listens is to come back for the rest. The mutex is held. */
+static bool is_stream_over(const nl_operation *operation, int64_t now)
+{
+    const nl_connect *connect = operation->client->connect;
+    if (!operation->rpc || !operation->is_reattachable || (operation->is_finished && !operation->unsent)) return false;
+    const bool is_long = connect->stream_micros_max && now - operation->attached_micros >= connect->stream_micros_max;
+    return is_long || (connect->stream_bytes_max && operation->stream_bytes >= connect->stream_bytes_max);
+}
+
+static void end_stream(nl_operation *operation)
+{
+    nl_rpc_finish(operation->rpc, &(nl_rpc_status){.code = NL_RPC_OK});
+    detach(operation);
+}
+
+void nl_operation_limit_stream(nl_operation *operation, int64_t now)
+{
+    nl_mutex_lock(&operation->mutex);
+    if (is_stream_over(operation, now)) end_stream(operation);
+    nl_mutex_unlock(&operation->mutex);
+}
+
 /* Gives the call what it has room for, and its end. The mutex is held. */
 static void feed(nl_operation *operation)
 {
@@ -101,6 +123,8 @@ static void feed(nl_operation *operation)
         operation->unsent = response->next;
         operation->unsent_bytes -= response->framed->size_bytes;
         operation->kept_bytes += response->framed->size_bytes;
+        operation->stream_bytes += (int64_t)response->framed->size_bytes;
+        if (is_stream_over(operation, operation->attached_micros)) end_stream(operation);
     }
     while (operation->first && operation->first != operation->unsent && (!operation->is_reattachable || operation->kept_bytes > KEPT_BYTES_MAX)) drop_first(operation);
     if (!operation->rpc || !operation->is_finished || operation->unsent) return;
@@ -395,6 +419,8 @@ nl_status nl_operation_attach(nl_operation *operation, nl_rpc *rpc, nl_str last_
         disconnected = operation->rpc;
         operation->rpc = nl_rpc_retain(rpc);
         operation->detached_micros = 0;
+        operation->attached_micros = nl_now_micros();
+        operation->stream_bytes = 0;
         rewind_to(operation, last_index);
         feed(operation);
     } else if (!status) { /* it has gone in the meantime */

@@ -64,7 +64,6 @@ static nl_status make_statement(nl_translator *t, const making *m, nl_command_ma
         made->statement = statement;
         made->text = t->text;
         if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_translate_parameters(t, sql, made);
-        t->text_count = 0;
     }
     NL_TRY(nl_translate_query(t, m->relation, &query));
     if (m->limit == SHOWN_ROWS) limit_query(arena, query, m->row_count);
@@ -78,7 +77,7 @@ static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_co
     const making *m = context;
     nl_translator t = {.host = m->host, .arena = arena, .has_origins = true};
     (void)session;
-    nl_builder_init(&t.origins, 1u << 21);
+    nl_builder_init(&t.origins, NL_TRANSLATED_TEXT_MAX);
     nl_status status = make_statement(&t, m, made);
     const nl_str text = nl_translate_text(&t);
     if (!status && made->statement->kind != NL_AST_STATEMENT_QUERY && made->statement->kind != NL_AST_STATEMENT_EXPLAIN) return NULL; /* an SQL command: its own text */

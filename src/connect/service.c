@@ -224,7 +224,7 @@ static nl_status release_session(nl_request *request, ProtobufCMessage **answer)
      .user_context = offsetof(Spark__Connect__##Type, user_context), __VA_ARGS__}
 #define OBSERVED(Type) .observed = offsetof(Spark__Connect__##Type, client_observed_server_side_session_id)
 
-enum { EXECUTE, ANALYZE, CONFIG, ARTIFACT_STATUS, INTERRUPT, REATTACH, RELEASE_EXECUTE, RELEASE_SESSION, ERROR_DETAILS };
+enum { EXECUTE, ANALYZE, CONFIG, ARTIFACT_STATUS, INTERRUPT, REATTACH, RELEASE_EXECUTE, RELEASE_SESSION, ERROR_DETAILS, CLONE_SESSION };
 static const nl_request_row rows[] = {
     [EXECUTE] = ROW(ExecutePlanRequest, execute_plan_request, OBSERVED(ExecutePlanRequest), .may_create = true, .at_once = execute),
     [ANALYZE] = ROW(AnalyzePlanRequest, analyze_plan_request, OBSERVED(AnalyzePlanRequest), .may_create = true, .in_lane = nl_answer_analyze),
@@ -234,6 +234,7 @@ static const nl_request_row rows[] = {
     [REATTACH] = ROW(ReattachExecuteRequest, reattach_execute_request, OBSERVED(ReattachExecuteRequest), .at_once = reattach),
     [RELEASE_EXECUTE] = ROW(ReleaseExecuteRequest, release_execute_request, OBSERVED(ReleaseExecuteRequest), .at_once = release_execute),
     [RELEASE_SESSION] = ROW(ReleaseSessionRequest, release_session_request, .at_once = release_session),
+    [CLONE_SESSION] = ROW(CloneSessionRequest, clone_session_request, OBSERVED(CloneSessionRequest), .in_lane = nl_answer_clone),
     [ERROR_DETAILS] = ROW(FetchErrorDetailsRequest, fetch_error_details_request, OBSERVED(FetchErrorDetailsRequest), .at_once = error_details),
 };
 
@@ -331,6 +332,7 @@ RECEIVER(on_reattach, REATTACH)
 RECEIVER(on_release_execute, RELEASE_EXECUTE)
 RECEIVER(on_release_session, RELEASE_SESSION)
 RECEIVER(on_error_details, ERROR_DETAILS)
+RECEIVER(on_clone_session, CLONE_SESSION)
 
 static const nl_rpc_method methods[] = {
     {.name = "ExecutePlan", .message = on_execute},
@@ -343,6 +345,7 @@ static const nl_rpc_method methods[] = {
     {.name = "ReleaseExecute", .message = on_release_execute},
     {.name = "ReleaseSession", .message = on_release_session},
     {.name = "FetchErrorDetails", .message = on_error_details},
+    {.name = "CloneSession", .message = on_clone_session},
 };
 
 /* ---- start and stop ----------------------------------------------------------------------------------------------- */
@@ -373,6 +376,8 @@ nl_status nl_connect_start(const nl_connect_options *options, nl_connect **conne
         nl_connect_clean_files(made);
         made->memory = nl_session_memory(made->shared);
         made->workers = nl_session_pool(made->shared);
+        made->stream_micros_max = NL_MIN(nl_session_get_millis(made->shared, "spark.connect.execute.reattachable.senderMaxStreamDuration"), INT64_MAX / 1000) * 1000;
+        made->stream_bytes_max = nl_session_get_bytes(made->shared, "spark.connect.execute.reattachable.senderMaxStreamSize");
         made->threads = nl_pool_new(NL_MAX(STATEMENT_THREADS_MIN, nl_pool_thread_count(made->workers) * 2), "statement");
         made->statements = nl_task_group_new(made->threads, NULL);
         status = nl_rpc_server_new(&server, made->memory, &made->server);

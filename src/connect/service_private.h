@@ -38,6 +38,7 @@ struct nl_connect {
     nl_task_group *statements, *answers;
     nl_rpc_server *server;
     atomic_bool is_stopping;
+    int64_t stream_micros_max, stream_bytes_max; /* of one stream of responses, when the client can come back; 0: no limit */
     atomic_uint_fast64_t ended_count; /* operations */
     uint64_t trimmed_count;           /* the network thread's: ended_count when free memory was given back last */
     nl_mutex mutex;
@@ -120,6 +121,10 @@ bool nl_client_enqueue(nl_client *client, bool is_statement, void (*run)(nl_clie
 NL_MUST_USE nl_status nl_client_session(nl_client *client, nl_session **session);
 /* Streaming queries are stopped, no more tasks, operations are interrupted; the client goes when nothing uses it any more. */
 void nl_client_close(nl_client *client);
+/* A client that nobody finds yet: of a session that is being cloned. Counted. */
+NL_MUST_USE nl_status nl_client_new(nl_connect *connect, nl_str user, nl_str id, nl_client **client);
+/* Among the others. Fails: INVALID_CLONE_SESSION_REQUEST when there is or was one of its id. */
+NL_MUST_USE nl_status nl_client_publish(nl_client *client);
 void nl_connect_forget(nl_connect *connect, nl_client *client); /* out of the service, with a tombstone */
 void nl_connect_tick(void *connect);
 /* A task for one of the pools, outside of any lane. */
@@ -131,6 +136,7 @@ bool nl_uuid_is_valid(nl_str text);
 /* The content, as long as the session lives. False: there is none of that name. */
 bool nl_client_artifact(nl_client *client, nl_str name, nl_bytes *content);
 void nl_client_free_artifacts(nl_client *client);
+NL_MUST_USE nl_status nl_client_copy_artifacts(nl_client *from, nl_client *to);
 /* In the lane: files that are new go where functions in Python find them. (artifact_files.c) */
 NL_MUST_USE nl_status nl_client_publish_files(nl_client *client);
 void nl_client_free_files(nl_client *client);
@@ -158,6 +164,7 @@ void nl_request_fail(nl_request *request, nl_error *error);
 /* In the lane; each gives its answer in the arena. */
 NL_MUST_USE nl_status nl_answer_analyze(nl_request *request, ProtobufCMessage **answer);
 NL_MUST_USE nl_status nl_answer_config(nl_request *request, ProtobufCMessage **answer);
+NL_MUST_USE nl_status nl_answer_clone(nl_request *request, ProtobufCMessage **answer); /* clone.c */
 
 /* A relation's schema as clients are told it: CHAR and VARCHAR are strings there, as in Spark. (analyze.c) */
 const nl_type *nl_connect_shown_type(nl_arena *arena, const nl_type *type);
@@ -206,6 +213,8 @@ struct nl_operation {
     nl_failure failure;    /* how it ended; arena NULL: well */
     nl_rpc *rpc;           /* counted; who listens, or NULL */
     int64_t detached_micros; /* wall clock; since when nobody listens; 0: somebody does */
+    int64_t attached_micros; /* wall clock; when the one who listens has come */
+    int64_t stream_bytes;    /* that the one who listens has been given      */
 };
 
 nl_operation *nl_operation_retain(nl_operation *operation);
@@ -215,6 +224,8 @@ NL_MUST_USE nl_status nl_operation_new(nl_client *client, nl_arena *arena, const
 nl_operation *nl_operation_find(nl_client *client, nl_str id); /* counted, or NULL */
 /* Sends what follows the response `last_id` (empty: all) to the call; one that listened is disconnected. */
 NL_MUST_USE nl_status nl_operation_attach(nl_operation *operation, nl_rpc *rpc, nl_str last_id);
+/* Ends a stream that has gone on for too long: the client comes back for the rest. */
+void nl_operation_limit_stream(nl_operation *operation, int64_t now);
 void nl_operation_release_until(nl_operation *operation, nl_str response_id);
 void nl_operation_remove(nl_operation *operation, bool is_abandoned); /* interrupts it and takes it out of its client */
 void nl_operation_interrupt(nl_operation *operation);

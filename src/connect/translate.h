@@ -10,6 +10,7 @@
 #include "sql/parser.h"
 
 #define NL_CONNECT_DEPTH_MAX 1000u /* relations beside relations, expressions in expressions */
+#define NL_TRANSLATED_TEXT_MAX (256u << 20)
 #define NL_CONNECT_CHAIN_MAX 2000u /* steps of one DataFrame                                 */
 
 /* The streams of a relation that is translated again and again: they stay what the first translation has made of them. */
@@ -21,13 +22,15 @@ typedef struct nl_translated_streams {
 typedef struct nl_translator {
     nl_connect_host *host;
     nl_arena *arena;
-    nl_str text;          /* of the only SQL text met; empty: none, or several */
-    uint32_t text_count;
+    nl_str text;          /* of the statement read last (nl_translate_statement) */
     uint32_t depth;
     const struct nl_references *references; /* of with_relations, innermost first */
-    nl_builder origins;   /* where the client's program made expressions: see nl_translate_text; empty: not asked for */
-    nl_list placed;       /* nl_ast_expr *: those whose ranges are in origins */
-    bool has_origins;
+    nl_builder origins;   /* what ranges mean, piece by piece: see nl_translate_text */
+    size_t origin_bytes;  /* of call sites in it */
+    nl_ast_range last_origin;
+    nl_list placed;       /* nl_ast_expr *: those whose ranges are call sites */
+    nl_list texts;        /* nl_ast_text_query *: those whose ranges are in origins */
+    bool has_origins;     /* ranges are asked for */
     nl_translated_streams *streams; /* borrowed; NULL: streams are made anew */
 } nl_translator;
 
@@ -37,9 +40,11 @@ typedef struct nl_references {
     size_t count;
 } nl_references;
 
-/* The text that the ranges of a tree mean: the only SQL text met, or the origins of a DataFrame's expressions, marked as such
- * (base/status.c shows them). In the arena; ends what the translator holds. */
+/* The text that the ranges of a tree mean: the pieces of SQL met and the call sites of a DataFrame's expressions, marked as such
+ * (nl_query_context). In the arena; ends what the translator holds. */
 nl_str nl_translate_text(nl_translator *t);
+/* Makes SQL a piece of that text, and options say where it begins. */
+void nl_translate_piece(nl_translator *t, nl_str sql, nl_sql_options *options);
 
 /* InvalidPlanInput. */
 nl_status nl_connect_invalid(const char *message);

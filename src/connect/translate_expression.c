@@ -367,7 +367,8 @@ static nl_status subquery(nl_translator *t, const Spark__Connect__SubqueryExpres
 
 static nl_status expression_string(nl_translator *t, const Spark__Connect__Expression__ExpressionString *message, nl_ast_expr **expr)
 {
-    const nl_sql_options options = piece_options(t);
+    nl_sql_options options = nl_session_sql_options(t->host->session);
+    nl_translate_piece(t, nl_str_from(message->expression), &options);
     return nl_sql_parse_expression(t->arena, nl_str_from(message->expression), &options, expr);
 }
 
@@ -413,26 +414,54 @@ static nl_status any(nl_translator *t, const Spark__Connect__Expression *message
 
 #define ORIGINS_BYTES_MAX (1u << 20)
 
-/* "\001 fragment \002 call site \003 fragment \002 …": the range of an expression is from its fragment to the end of its call site. */
+void nl_translate_piece(nl_translator *t, nl_str sql, nl_sql_options *options)
+{
+    options->is_unplaced = !t->has_origins;
+    for (size_t i = 0; i < sql.length; i++) options->is_unplaced |= (uint8_t)sql.data[i] <= '\004'; /* it would be taken for marks */
+    if (options->is_unplaced) return;
+    nl_append_c(&t->origins, t->origins.length == 0 ? "\001\004" : "\004");
+    options->range_base = (uint32_t)t->origins.length;
+    nl_append(&t->origins, sql);
+    nl_append_char(&t->origins, '\003');
+}
+
+/* What Spark tells no place of, whatever happens. */
+static bool can_fail(const nl_ast_expr *expr)
+{
+    if (expr->kind == NL_AST_EXPR_CALL) return expr->call.name.count != 1 || !nl_str_is_nocase(expr->call.name.parts[0].text, "negative");
+    return expr->kind == NL_AST_EXPR_BINARY || expr->kind == NL_AST_EXPR_CAST || expr->kind == NL_AST_EXPR_COLUMN || expr->kind == NL_AST_EXPR_SUBSCRIPT;
+}
+
+/* True when the origin is the one that was written last: a line of a program makes many columns. */
+static bool is_last_origin(const nl_translator *t, nl_str origin)
+{
+    const nl_ast_range last = t->last_origin;
+    return last.stop && nl_str_equal(origin, nl_str_slice(nl_builder_str(&t->origins), last.start, last.stop));
+}
+
 static void place(nl_translator *t, const Spark__Connect__ExpressionCommon *common, nl_ast_expr *expr)
 {
-    const Spark__Connect__PythonOrigin *origin =
+    const Spark__Connect__PythonOrigin *python =
         common && common->origin && common->origin->function_case == SPARK__CONNECT__ORIGIN__FUNCTION_PYTHON_ORIGIN ? common->origin->python_origin : NULL;
-    const bool can_fail = expr->kind == NL_AST_EXPR_CALL || expr->kind == NL_AST_EXPR_BINARY || expr->kind == NL_AST_EXPR_CAST;
-    if (!t->has_origins || !origin || !origin->fragment || !origin->call_site || !can_fail || expr->range.stop != 0) return;
-    if (t->origins.length == 0) nl_append_char(&t->origins, '\001');
-    expr->range.start = (uint32_t)t->origins.length;
-    nl_append_f(&t->origins, "%s\002%s", origin->fragment, origin->call_site);
-    expr->range.stop = (uint32_t)t->origins.length;
-    nl_append_char(&t->origins, '\003');
+    if (!t->has_origins || !python || !python->fragment || !python->call_site || expr->range.stop != 0 || t->origin_bytes > ORIGINS_BYTES_MAX || !can_fail(expr)) return;
+    const nl_str origin = nl_arena_f(t->arena, "%s\002%s", python->fragment, python->call_site);
+    if (!is_last_origin(t, origin)) {
+        if (t->origins.length == 0) nl_append_char(&t->origins, '\001');
+        t->last_origin = (nl_ast_range){.start = (uint32_t)t->origins.length, .stop = (uint32_t)(t->origins.length + origin.length)};
+        nl_append(&t->origins, origin);
+        nl_append_char(&t->origins, '\003');
+        t->origin_bytes += origin.length;
+    }
+    expr->range = t->last_origin;
     nl_list_add(t->arena, &t->placed, expr);
 }
 
 nl_str nl_translate_text(nl_translator *t)
 {
-    const bool is_shown = t->text_count == 0 && t->origins.length > 0 && t->origins.length < ORIGINS_BYTES_MAX && !nl_builder_failed(&t->origins);
+    const bool is_shown = t->has_origins && !nl_builder_failed(&t->origins);
+    const nl_str text = is_shown ? nl_arena_str(t->arena, nl_builder_str(&t->origins)) : (nl_str){0};
     for (uint32_t i = 0; !is_shown && i < t->placed.count; i++) ((nl_ast_expr *)t->placed.items[i])->range = (nl_ast_range){0};
-    const nl_str text = is_shown ? nl_arena_str(t->arena, nl_builder_str(&t->origins)) : t->text;
+    for (uint32_t i = 0; i < t->texts.count; i++) ((nl_ast_text_query *)t->texts.items[i])->text = text;
     if (t->has_origins) nl_builder_fini(&t->origins);
     t->has_origins = false;
     return text;

@@ -308,7 +308,7 @@ nl_status nl_translate_statement(nl_translator *t, nl_str text, nl_ast_statement
     nl_str substituted = {0};
     const nl_sql_options options = nl_session_sql_options(session);
     NL_TRY(nl_substitute_variables(session, t->arena, text, &substituted));
-    t->text = t->text_count++ == 0 ? substituted : (nl_str){0};
+    t->text = substituted;
     NL_TRY(nl_sql_parse(t->arena, substituted, &options, statement));
     (*statement)->text = substituted;
     return NULL;
@@ -363,9 +363,13 @@ nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message,
 {
     nl_ast_statement *statement = NULL;
     nl_ast_text_query *query = NL_NEW(t->arena, nl_ast_text_query);
-    NL_TRY(nl_translate_statement(t, nl_str_from(message->query), &statement));
+    nl_sql_options options = nl_session_sql_options(t->host->session);
+    NL_TRY(nl_substitute_variables(t->host->session, t->arena, nl_str_from(message->query), &query->text));
+    nl_translate_piece(t, query->text, &options);
+    if (options.is_unplaced) options.is_unplaced = false; /* its own text */
+    else nl_list_add(t->arena, &t->texts, query);
+    NL_TRY(nl_sql_parse(t->arena, query->text, &options, &statement));
     if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_connect_unsupported("a command inside a DataFrame");
-    query->text = statement->text;
     query->query = statement->query;
     NL_TRY(parameters(t, message, query));
     NL_TRY(views(t, &query->views));

@@ -16,7 +16,7 @@ static nl_status make(void *context, nl_session *session, nl_arena *arena, nl_co
     nl_translator t = {.host = m->host, .arena = arena, .has_origins = true};
     nl_ast_statement *statement = NL_NEW(arena, nl_ast_statement);
     (void)session;
-    nl_builder_init(&t.origins, 1u << 21);
+    nl_builder_init(&t.origins, NL_TRANSLATED_TEXT_MAX);
     nl_status status = m->fill(&t, m->message, statement);
     made->text = nl_translate_text(&t);
     NL_TRY(status);

@@ -8,7 +8,7 @@ nl_status nl_status_at(nl_status status, nl_span span, nl_str text)
     if (!status || span.stop <= span.start || span.stop > text.length || nl_error_context(status)) return status;
     nl_query_context context = {.text = text, .start = span.start, .stop = span.stop, .line = 1};
     for (uint32_t i = 0; i < span.start; i++) {
-        context.position++;
+        if (((uint8_t)text.data[i] & 0xC0) != 0x80) context.position++;
         if (text.data[i] != '\n') continue;
         context.line++;
         context.position = 0;

@@ -122,6 +122,11 @@ struct nl_expr {
     };
 };
 
+static inline bool nl_span_equal(nl_span a, nl_span b)
+{
+    return a.start == b.start && a.stop == b.stop;
+}
+
 /* Makers; all allocate in the arena. Spans are inherited from the first argument that has one. */
 nl_expr *nl_expr_new(nl_arena *arena, nl_expr_kind kind, const nl_type *type, const nl_expr *const *children, uint32_t child_count);
 const nl_expr *nl_expr_literal(nl_arena *arena, const nl_value *value);

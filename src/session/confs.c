@@ -298,6 +298,28 @@ int64_t nl_session_get_int(const nl_session *session, const char *key)
     return value;
 }
 
+int64_t nl_session_get_bytes(const nl_session *session, const char *key)
+{
+    int64_t bytes;
+    return nl_conf_parse_bytes(nl_session_get(session, nl_str_from(key)), &bytes) ? bytes : 0;
+}
+
+int64_t nl_session_get_millis(const nl_session *session, const char *key)
+{
+    static const struct {
+        const char *suffix;
+        int64_t millis;
+    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
+    const nl_str text = nl_str_trim(nl_session_get(session, nl_str_from(key)));
+    size_t digits = 0;
+    int64_t number;
+    while (digits < text.length && text.data[digits] >= '0' && text.data[digits] <= '9') digits++;
+    if (digits == 0 || !nl_parse_int64(nl_str_slice(text, 0, digits), &number)) return 0;
+    for (size_t i = 0; i < NL_COUNT(units); i++)
+        if (nl_str_is_nocase(nl_str_slice(text, digits, text.length), units[i].suffix)) return number > INT64_MAX / units[i].millis ? INT64_MAX : number * units[i].millis;
+    return 0;
+}
+
 bool nl_session_prefers_timestamp_ntz(const nl_session *session)
 {
     return nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.timestampType")), "TIMESTAMP_NTZ");

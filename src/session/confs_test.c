@@ -125,6 +125,24 @@ static void test_slips_of_the_finger_are_known(void **state)
     nl_arena_free(arena);
 }
 
+static void test_sizes_and_times_have_units(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes, millis;
+    } rows[] = {{"5", 5, 5}, {"2m", 2 << 20, 120000}, {"100ms", 0, 100}, {"1g", 1 << 30, 0}, {"3s", 0, 3000}, {"", 0, 0}, {"x", 0, 0}};
+    (void)state;
+    nl_session *session = NULL;
+    assert_null(nl_session_new(NULL, 0, &session));
+    for (size_t i = 0; i < NL_COUNT(rows); i++) {
+        assert_null(nl_session_set(session, NL_STR("my.value"), nl_str_from(rows[i].text)));
+        assert_int_equal(nl_session_get_bytes(session, "my.value"), rows[i].bytes);
+        assert_int_equal(nl_session_get_millis(session, "my.value"), rows[i].millis);
+    }
+    assert_int_equal(nl_session_get_bytes(session, "spark.connect.execute.reattachable.senderMaxStreamSize"), 1 << 30);
+    nl_session_free(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_the_time_zone_follows_its_key),
         cmocka_unit_test(test_lists_are_sorted_by_key),
         cmocka_unit_test(test_sizes_have_units),
+        cmocka_unit_test(test_sizes_and_times_have_units),
         cmocka_unit_test(test_slips_of_the_finger_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,8 @@ NL_MUST_USE nl_status nl_session_unset(nl_session *session, nl_str key);
 nl_str nl_session_get(const nl_session *session, nl_str key);
 bool nl_session_get_bool(const nl_session *session, const char *key);
 int64_t nl_session_get_int(const nl_session *session, const char *key);
+int64_t nl_session_get_bytes(const nl_session *session, const char *key);  /* "1g"; 0: unset, or no size */
+int64_t nl_session_get_millis(const nl_session *session, const char *key); /* "2m", "100ms", "5" (milliseconds); 0: unset, or no time */
 /* What the confs say to the parser, and of what timestamps without a zone in their type's name are. */
 nl_sql_options nl_session_sql_options(const nl_session *session);
 bool nl_session_prefers_timestamp_ntz(const nl_session *session);
@@ -142,6 +144,10 @@ NL_MUST_USE nl_status nl_session_put_function(nl_session *session, const nl_sess
 const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary); /* any case; or NULL */
 bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary);
 const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i); /* NULL past the end */
+
+/* Gives a new session what another one has: settings, variables, functions, plain tables, the current namespace; not its views
+ * (their handles belong to whoever made them), nor what a later folder keeps with it. */
+NL_MUST_USE nl_status nl_session_copy(const nl_session *from, nl_session *to);
 
 /* What the running statement has read so far: workers add, the shell's progress bar reads, also from a signal handler.
  * The totals grow as scans are planned; rows_total counts only files whose number of rows is known. */

@@ -92,7 +92,8 @@ static inline nl_ast_range nl_parser_range(const nl_parser *p, uint32_t first_to
     if (p->options.is_unplaced) return (nl_ast_range){0};
     const nl_token *first = &p->tokens[first_token];
     const nl_token *last = p->at > first_token ? &p->tokens[p->at - 1] : first;
-    return (nl_ast_range){first->start, last->stop, first->line, first->position};
+    const uint32_t base = p->options.range_base;
+    return (nl_ast_range){base + first->start, base + last->stop, first->line, first->position};
 }
 
 /* ---- taking ------------------------------------------------------------------------------------------------------ */

@@ -61,7 +61,7 @@ static nl_ast_range sample_range(const nl_parser *p, uint32_t first)
     nl_ast_range range = nl_parser_range(p, first);
     bool has_seed = nl_parser_are(p, NL_T_REPEATABLE, NL_T_LEFT_PAREN) && nl_parser_ahead(p, 2) == NL_T_INTEGER_VALUE &&
                     nl_parser_ahead(p, 3) == NL_T_RIGHT_PAREN;
-    if (has_seed) range.stop = p->tokens[p->at + 3].stop;
+    if (has_seed) range.stop = p->options.range_base + p->tokens[p->at + 3].stop;
     return range;
 }
 

@@ -20,6 +20,7 @@ typedef struct nl_sql_options {
     bool is_regex_column;             /* spark.sql.parser.quotedRegexColumnNames: `a.*` in a SELECT list is a pattern */
     bool is_bang_not;                 /* spark.sql.legacy.bangEqualsNot: a ! IN (1) is NOT IN */
     bool is_unplaced;                 /* nodes get no ranges: a piece for a tree that means another text */
+    uint32_t range_base;              /* where the text begins in the text that the tree means: ranges are counted from there */
 } nl_sql_options;
 
 /* One statement, perhaps with `;` behind it. options NULL: defaults. */

@@ -4,9 +4,12 @@ record.py runs them against real Spark and writes expected.json; session_test.py
 """
 import contextlib
 import io
+import re
 import uuid
 
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from pyspark.sql.functions import col, lit
 
 CASES = {}
 
@@ -40,6 +43,23 @@ def failure(action):
         text = str(error).split("\n\nJVM stacktrace:")[0].split(";\n")[0].rstrip("; \n")
         return {"class": type(error).__name__, "condition": error.getCondition(), "state": error.getSqlState(),
                 "parameters": error.getMessageParameters() or {}, "contexts": contexts, "text": text}
+
+
+def failure_of_frame(action):
+    """The same of a DataFrame: a call site is a file and a line, of which the file's name is kept and that the line is there."""
+    try:
+        return {"no error": plain(action())}
+    except PySparkException as error:
+        def placed(text):
+            return re.sub(r"\S*/cases\.py:\d+", "cases.py:N", text)
+
+        contexts = []
+        for context in error.getQueryContext() or []:
+            is_sql = context.contextType().name == "SQL"
+            where = [context.startIndex(), context.stopIndex()] if is_sql else [placed(context.callSite())]
+            contexts.append([context.contextType().name, *where, context.fragment(), placed(context.summary())])
+        text = placed(str(error).split("\n\nJVM stacktrace:")[0].split(";\n")[0].rstrip("; \n"))
+        return {"class": type(error).__name__, "condition": error.getCondition(), "contexts": contexts, "text": text}
 
 
 def shown(frame, *arguments, **named):
@@ -188,3 +208,48 @@ def nothing_to_interrupt(spark):
 def trees(spark):
     frame = spark.sql("SELECT 1 a, array(named_struct('x', 'y')) b, map('k', 1.5) c")
     return [None, frame.columns, [list(pair) for pair in frame.dtypes]]
+
+
+# ---- errors of DataFrames: the call of the program that has made the expression, or the SQL that was part of it ----
+
+FAILING_FRAMES = {
+    "division": lambda spark: spark.range(3).select(col("id") / 0),
+    "division_of_literal": lambda spark: spark.range(3).select(1 / col("id")),
+    "remainder": lambda spark: spark.range(3).select(col("id") % 0),
+    "overflow": lambda spark: spark.range(3).select(col("id") + lit(9223372036854775807)),
+    "negation": lambda spark: spark.range(1).select(-lit(-9223372036854775808)),
+    "absolute_value": lambda spark: spark.range(1).select(F.abs(lit(-9223372036854775808))),
+    "cast": lambda spark: spark.createDataFrame([("x",)], ["s"]).withColumn("n", col("s").cast("int")),
+    "decimal": lambda spark: spark.range(3).select(lit(12345).cast("decimal(3,1)")),
+    "implicit_cast": lambda spark: spark.createDataFrame([("x",)], ["s"]).select(col("s") == 1),
+    "between": lambda spark: spark.createDataFrame([("x",)], ["s"]).select(col("s").between(1, 2)),
+    "cast_of_function": lambda spark: spark.createDataFrame([("x",)], ["s"]).select(F.to_date("s")),
+    "filter": lambda spark: spark.range(3).filter(col("id") / 0 > 1),
+    "filter_in_sql": lambda spark: spark.range(3).filter("id/0 > 1"),
+    "expr": lambda spark: spark.range(3).select(F.expr("id +\n 1/0"), col("id") + 1),
+    "select_expr": lambda spark: spark.range(3).selectExpr("'ä' AS y", "id/0 AS x"),
+    "sql_below": lambda spark: spark.sql("SELECT * FROM range(3)").select(col("id") / 0),
+    "sql_and_expr": lambda spark: spark.sql("SELECT\n 1/id AS x FROM range(3)").filter("x > 0").select(col("x") + 1),
+    "index": lambda spark: spark.range(3).select(F.array(lit(1))[5]),
+    "element": lambda spark: spark.range(3).select(F.element_at(F.array(lit(1)), 5)),
+    "sum": lambda spark: spark.range(3).select(F.sum(lit(9223372036854775807))),
+    "aggregate": lambda spark: spark.range(3).agg(F.sum(col("id") / 0)),
+    "group": lambda spark: spark.range(3).groupBy(col("id") / 0).count(),
+    "order": lambda spark: spark.range(3).orderBy(col("id") / 0),
+    "join": lambda spark: spark.range(3).join(spark.range(3).withColumnRenamed("id", "k"), col("id") / 0 == col("k")),
+    "lambda": lambda spark: spark.range(3).select(F.transform(F.array(col("id")), lambda x: x / 0)),
+    "case": lambda spark: spark.range(3).select(F.when(col("id") / 0 > 1, 1).otherwise(2)),
+    "try": lambda spark: spark.range(3).select(F.try_divide(lit(1), lit(0)), F.pmod(col("id"), lit(0))),
+    "column": lambda spark: spark.range(3).select("nosuch"),
+    "column_in_expression": lambda spark: spark.range(3).select(col("nosuch") + 1),
+    "types": lambda spark: spark.range(3).select(col("id") + F.array(lit(1))),
+    "raised": lambda spark: spark.range(3).select(F.raise_error(lit("boom"))),
+}
+
+
+def failing_frame(name, make):
+    CASES["frame_error_of_" + name] = lambda spark: failure_of_frame(lambda: make(spark).collect())
+
+
+for failing_name, failing_make in FAILING_FRAMES.items():
+    failing_frame(failing_name, failing_make)

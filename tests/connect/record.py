@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""record.py URL - runs the cases against a real Spark Connect server (4.0.1) and writes expected.json."""
+"""record.py URL [CASE …] - runs the cases (all; or those, and keeps what the others have said) against a real Spark Connect server
+(4.0.1) and writes expected.json."""
 import json
 import os
 import sys
@@ -10,13 +11,17 @@ from cases import CASES, plain
 
 spark = SparkSession.builder.remote(sys.argv[1]).create()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected.json")
 expected = {}
-for name in sorted(CASES):
+if sys.argv[2:]:
+    with open(path, encoding="utf-8") as file:
+        expected = json.load(file)
+for name in sys.argv[2:] or sorted(CASES):
     try:
         expected[name] = plain(CASES[name](spark))
     except Exception as error:  # what the client itself refuses is part of the record
         expected[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected.json"), "w", encoding="utf-8") as file:
+with open(path, "w", encoding="utf-8") as file:
     json.dump(expected, file, indent=1, ensure_ascii=False, sort_keys=True)
     file.write("\n")
 spark.stop()

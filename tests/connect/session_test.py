@@ -9,6 +9,8 @@ import time
 import traceback
 import uuid
 
+import grpc
+
 from cases import CASES, plain
 from versions import plain_of_version
 from server import connected, serving
@@ -228,6 +230,59 @@ def test_sessions_are_apart(url):
     one.stop()
     check(two.sql("SELECT x FROM v").collect()[0].x == "two", "the end of one session is not that of another")
     two.stop()
+
+
+def clone(spark, url, new=None):
+    """CloneSession, which clients have since 4.1: the answer's texts by their field's number."""
+    def text(field, value):
+        return bytes([field << 3 | 2, len(value)]) + value
+
+    request = text(1, spark.session_id.encode()) + text(2, text(1, (spark.client._user_id or "").encode())) + (text(4, new.encode()) if new else b"")
+    with grpc.insecure_channel(url.split("//")[1]) as channel:
+        answer, found = channel.unary_unary("/spark.connect.SparkConnectService/CloneSession")(request), {}
+    while answer:
+        field, length = answer[0] >> 3, answer[1]
+        found[field], answer = answer[2 : 2 + length].decode(), answer[2 + length :]
+    return found
+
+
+def test_a_session_is_cloned(url):
+    spark = connected(url)
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS local.mine")
+    spark.sql("USE local.mine")
+    spark.conf.set("my.key", "1")
+    spark.conf.set("spark.sql.shuffle.partitions", "42")
+    spark.sql("DECLARE VARIABLE v int DEFAULT 5")
+    spark.sql("CREATE TEMPORARY FUNCTION twice(x int) RETURN 2 * x")
+    spark.sql("CREATE TEMPORARY VIEW texts AS SELECT 'one' AS x")
+    spark.table("texts").selectExpr("x || '!' AS y").createOrReplaceTempView("frames")
+    answer = clone(spark, url)
+    check(answer[1] == spark.session_id and uuid.UUID(answer[3]) and len(set(answer.values())) == 4, f"{answer}")
+    other = connected(f"{url}/;session_id={answer[3]}")
+
+    def has(session):
+        return session.sql("SELECT x, y, twice(v), current_schema() FROM texts, frames").collect()[0][:] + (session.conf.get("my.key"), session.conf.get("spark.sql.shuffle.partitions"))
+
+    check(has(other) == ("one", "one!", 10, "mine", "1", "42"), f"{has(other)}")
+    spark.sql("SET VARIABLE v = 7")
+    spark.conf.set("my.key", "2")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW texts AS SELECT 'two' AS x")
+    other.sql("CREATE OR REPLACE TEMPORARY FUNCTION twice(x int) RETURN 3 * x")
+    other.sql("USE local.db")
+    check(has(other) == ("one", "one!", 15, "db", "1", "42") and has(spark) == ("two", "one!", 14, "mine", "2", "42"), f"they are apart: {has(other)}, {has(spark)}")
+    spark.stop()
+    check(has(other)[:3] == ("one", "one!", 15), "the clone lives on")
+
+    def refusal(new):
+        try:
+            return clone(other, url, new)
+        except grpc.RpcError as error:
+            return error.details()
+
+    check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_FORMAT]" in refusal("x"), refusal("x"))
+    check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_ALREADY_EXISTS]" in refusal(other.session_id), refusal(other.session_id))
+    check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_ALREADY_CLOSED]" in refusal(spark.session_id), refusal(spark.session_id))
+    other.stop()
 
 
 def test_a_released_session_is_refused(url):

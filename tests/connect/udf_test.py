@@ -344,6 +344,48 @@ def ends_soon(pid):
     raise AssertionError(f"process {pid} is still there")
 
 
+def test_groups_go_to_several_processes(spark):
+    rows = spark.range(400).selectExpr("id % 40 AS k", "id AS v")
+
+    def slowly(pdf):
+        time.sleep(0.02)
+        return pdf.assign(p=os.getpid())
+
+    found = rows.groupBy("k").applyInPandas(slowly, "k long, v long, p long").collect()
+    check([row.k for row in found], sorted(row.v % 40 for row in found))
+    check(sorted(row.v for row in found), list(range(400)))
+    processes = len({row.p for row in found})
+    check(processes > 1 or os.cpu_count() == 1, True)
+
+    @pandas_udf("long")
+    def total(v: pd.Series) -> int:
+        time.sleep(0.005)
+        return v.sum()
+
+    sums = [(k, sum(range(k, 400, 40))) for k in range(40)]
+    check([tuple(row) for row in rows.groupBy("k").agg(total("v")).collect()], sums)
+    over = Window.partitionBy("k")
+    check(sorted({(row.k, row.t) for row in rows.select("k", total("v").over(over).alias("t")).collect()}), sums)
+
+    def pair(left, right):
+        return pd.DataFrame({"k": left.k[:1], "n": [len(left) + 100 * len(right)]})
+
+    both = rows.groupBy("k").cogroup(rows.filter("k % 2 = 0").groupBy("k")).applyInPandas(pair, "k long, n long")
+    check([tuple(row) for row in both.collect()], [(k, 10 if k % 2 else 1010) for k in range(40)])
+
+    def fails_late(pdf):
+        if pdf.k[0] == 33:
+            raise ValueError("of group 33")
+        return pdf
+
+    fails(lambda: rows.groupBy("k").applyInPandas(fails_late, "k long, v long").collect(), pyspark.errors.PythonException, "of group 33")
+
+    def none_or_all(pdf):
+        return pdf if pdf.k[0] % 2 else pdf[:0]
+
+    check(rows.groupBy("k").applyInPandas(none_or_all, "k long, v long").count(), 200)
+
+
 def test_an_interrupted_function_ends(spark):
     path = os.path.join(tempfile.mkdtemp(), "pid")
     done = []

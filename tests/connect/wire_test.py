@@ -14,7 +14,7 @@ from google.rpc import error_details_pb2, status_pb2
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import base_pb2_grpc as service
 
-from server import serving
+from server import connected, serving
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -139,6 +139,35 @@ def test_a_stream_is_taken_up_again(server):
     check(not client.release(operation).HasField("operation_id"), "released twice is no error")
     error = refusal(lambda: client.reattach(operation))
     check("INVALID_HANDLE.OPERATION_NOT_FOUND" in error.details() and error.code() == grpc.StatusCode.INTERNAL, error.details())
+
+
+def whole(client, query):
+    """The streams of an operation that its client takes up until it is complete."""
+    operation, pieces, last = str(uuid.uuid4()), [], None
+    while not pieces or "result_complete" not in kinds(pieces[-1]):
+        pieces.append(list(client.reattach(operation, last) if pieces else client.stub.ExecutePlan(client.plan(query, operation=operation))))
+        last = pieces[-1][-1].response_id if pieces[-1] else last
+        check(len(pieces) < 200, "streams make progress")
+    client.release(operation)
+    return pieces
+
+
+def test_a_long_stream_ends_and_its_client_comes_back(nilas):
+    key, query = "spark.connect.execute.reattachable.senderMaxStream", "SELECT id, repeat('x', 100) AS x FROM range(200000)"
+    with serving(nilas, "--conf", f"{key}Size=200k", "--conf", f"{key}Duration=1s") as server:
+        client = Client(server.port)
+        pieces = whole(client, query)
+        check(len(pieces) > 5 and all(len(piece) <= 3 for piece in pieces[:-1]), f"{[kinds(piece) for piece in pieces]}")
+        check(sum(r.arrow_batch.row_count for piece in pieces for r in piece) == 200000, "every row comes once")
+        check(kinds(client.run(query, reattachable=False))[-1] == "metrics", "who cannot come back gets all at once")
+        spark = connected(server.url)
+        check([row.id for row in spark.sql(query).collect()] == list(range(200000)), "PySpark comes back")
+        operation, began = str(uuid.uuid4()), time.monotonic()
+        endless = "SELECT count(*) FROM range(1000000) a JOIN range(1000000) b ON a.id % 7 < b.id % 11"
+        first = list(client.stub.ExecutePlan(client.plan(endless, operation=operation)))
+        check(kinds(first) in ([], ["schema"]) and 0.9 < time.monotonic() - began < 5, f"a stream without rows ends, too: {kinds(first)}")
+        client.release(operation)
+        spark.stop()
 
 
 def test_a_second_stream_disconnects_the_first(server):
@@ -266,7 +295,7 @@ def test_schemas_become_ddl(server):
 
 def test_unknown_methods_and_streams_are_refused(server):
     channel = grpc.insecure_channel(f"localhost:{server.port}")
-    call = channel.unary_unary("/spark.connect.SparkConnectService/CloneSession", request_serializer=bytes, response_deserializer=bytes)
+    call = channel.unary_unary("/spark.connect.SparkConnectService/NoSuchMethod", request_serializer=bytes, response_deserializer=bytes)
     check(refusal(lambda: call(b"")).code() == grpc.StatusCode.UNIMPLEMENTED, "an unknown method")
     call = channel.unary_unary("/spark.connect.SparkConnectService/Config", request_serializer=bytes, response_deserializer=bytes)
     for bad in (b"\xff\xff\xff", b"\x0a\xff\xff\xff\xff\x7f", b"\x13\x14", os.urandom(1000)):

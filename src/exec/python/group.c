@@ -1,11 +1,15 @@
 /* exec/python/group.c - functions over groups. The rows come sorted by the keys (a SORT lies below: it spills), from one
  * worker; a group is kept whole, as its function wants it.
  *
- * Rows of a group that has been sent, or its keys, wait here until its result has come: results come in order.
+ * Groups go to several processes (lanes), the next one to the lane that has least to do; lanes are begun as they are needed.
+ * A lane says when it has done a group. Results go on in the order of the groups: those of a later one wait here, as do the
+ * rows of a group that has been sent, or its keys.
  */
 #include "exec/python/task.h"
 
 #include <stdlib.h>
+
+#include "base/calendar.h"
 
 typedef struct row_list {
     nl_batch *batches;
@@ -13,16 +17,38 @@ typedef struct row_list {
     uint64_t row_count;
 } row_list;
 
+typedef struct group_work { /* a group that was sent */
+    struct group_work *next, *next_of_lane;
+    bool is_done;     /* its function has given everything */
+    nl_batch waiting; /* AGGREGATE: keys, WINDOW: rows     */
+    row_list results;
+} group_work;
+
+typedef struct group_lane {
+    nl_python_task task;
+    group_work *first, *last; /* that it has not done */
+    uint32_t count;
+    int64_t since;            /* microseconds: when it began with the first of them */
+    int64_t pace;             /* microseconds that the group before took; 0: it has done none */
+} group_lane;
+
+#define LANES_MAX       64u
+#define LANE_GROUPS     2u    /* that a lane has, so that it never waits for us */
+#define LANE_GROUPS_MAX 16u   /* when they take no time */
+#define LANE_MICROS     20000 /* that it may have to do  */
+#define GROUPS_AHEAD    256u  /* of the first that is not done: their results are kept */
+
 typedef struct group_operator {
     nl_operator base;
     nl_python_plan plan;
     nl_programs arguments;
     uint32_t argument_count, key_count;
-    nl_python_task task;
+    group_lane *lanes;
+    uint32_t lane_count, lane_max; /* begun; that may be */
+    group_work *first, *last;      /* of all lanes, in order */
+    uint32_t work_count;
     row_list group;       /* arguments of the group that is being read        */
     row_list kept;        /* WINDOW: the child's rows of that group           */
-    row_list waiting;     /* AGGREGATE: keys, WINDOW: rows of groups at work  */
-    uint32_t waiting_first;
     row_list ready;       /* AGGREGATE: rows that are complete, pushed together */
 } group_operator;
 
@@ -89,45 +115,140 @@ static nl_status flush_ready(group_operator *group, nl_worker *worker)
     return status;
 }
 
-/* The result of the oldest group at work. */
-static nl_status complete(group_operator *group, nl_worker *worker, const nl_batch *values)
+/* The value of an aggregate, the values of a window. */
+static nl_status complete(group_operator *group, nl_worker *worker, group_work *work)
 {
     const bool is_window = group->plan.node->python.shape == NL_PYTHON_WINDOW;
     nl_batch out = {0};
-    if (group->waiting_first == group->waiting.count || group->waiting.batches[group->waiting_first].row_count != values->row_count)
-        return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A function in Python has given %u values for one group.", values->row_count);
-    nl_batch *rows = &group->waiting.batches[group->waiting_first++];
-    nl_status status = join_columns(rows, values, &out);
-    nl_batch_fini(rows);
-    if (group->waiting_first == group->waiting.count) {
-        group->waiting_first = 0;
-        group->waiting.count = 0;
-    }
+    const uint64_t value_count = work->results.row_count;
+    if (work->results.count != 1 || value_count != work->waiting.row_count)
+        return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A function in Python has given %llu values for one group.", (unsigned long long)value_count);
+    nl_status status = join_columns(&work->waiting, &work->results.batches[0], &out);
     if (!status) status = is_window ? nl_push(group->base.next, worker, &out) : list_add(&group->ready, &out);
     nl_batch_fini(&out);
     if (!status && group->ready.count >= nl_exec_batch_rows(group->base.exec)) status = flush_ready(group, worker);
     return status;
 }
 
-static nl_status take_results(group_operator *group, nl_worker *worker, bool is_waiting)
+static void free_work(group_work *work)
+{
+    nl_batch_fini(&work->waiting);
+    list_fini(&work->results);
+    free(work);
+}
+
+/* Results of the first groups go on: whatever there is of the very first, everything of those that are done. */
+static nl_status push_results(group_operator *group, nl_worker *worker)
 {
     const nl_python_shape shape = group->plan.node->python.shape;
     const bool has_rows = shape == NL_PYTHON_GROUP || shape == NL_PYTHON_COGROUP;
+    while (group->first) {
+        group_work *work = group->first;
+        for (uint32_t i = 0; has_rows && i < work->results.count; i++) NL_TRY(nl_push(group->base.next, worker, &work->results.batches[i]));
+        if (has_rows) list_clear(&work->results);
+        if (!work->is_done) return NULL;
+        if (!has_rows) NL_TRY(complete(group, worker, work));
+        group->first = work->next;
+        if (!group->first) group->last = NULL;
+        group->work_count--;
+        free_work(work);
+    }
+    return NULL;
+}
+
+static void end_work(group_lane *lane)
+{
+    group_work *work = lane->first;
+    work->is_done = true;
+    lane->first = work->next_of_lane;
+    if (!lane->first) lane->last = NULL;
+    lane->count--;
+    const int64_t now = nl_now_micros();
+    lane->pace = NL_MAX(now - lane->since, 1);
+    lane->since = now;
+}
+
+/* What the lane has said so far. */
+static nl_status take_from(group_operator *group, group_lane *lane)
+{
     for (;;) {
         nl_batch values = {0};
         bool is_there = false;
-        NL_TRY(nl_python_task_receive(&group->plan, &group->task, is_waiting, &values, &is_there));
-        if (!is_there) return NULL;
-        nl_status status = has_rows ? nl_push(group->base.next, worker, &values) : complete(group, worker, &values);
+        const uint32_t answered = lane->task.answered;
+        NL_TRY(nl_python_task_receive(&group->plan, &lane->task, false, &values, &is_there));
+        const bool has_answered = lane->task.answered != answered;
+        if ((is_there || has_answered) && !lane->first) {
+            nl_batch_fini(&values);
+            return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A function in Python has given values for no group.");
+        }
+        if (has_answered) end_work(lane);
+        if (!is_there && !has_answered) break;
+        nl_status status = is_there ? list_add(&lane->first->results, &values) : NULL;
         nl_batch_fini(&values);
         NL_TRY(status);
     }
+    if (lane->task.is_done && lane->first) return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A function in Python has ended before its groups.");
+    return NULL;
+}
+
+static nl_status take_results(group_operator *group, nl_worker *worker)
+{
+    for (uint32_t i = 0; i < group->lane_count; i++) NL_TRY(take_from(group, &group->lanes[i]));
+    return push_results(group, worker);
+}
+
+/* ---- lanes ---- */
+
+static nl_status wait_for_lanes(const group_operator *group)
+{
+    nl_python_worker *workers[LANES_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->lane_count; i++)
+        if (!group->lanes[i].task.is_done) workers[count++] = group->lanes[i].task.worker;
+    return nl_python_wait_any(workers, count);
+}
+
+static bool is_open(const group_lane *lane)
+{
+    return lane->count < LANE_GROUPS || (lane->count < LANE_GROUPS_MAX && lane->pace && lane->pace * lane->count < LANE_MICROS);
+}
+
+/* The lane that the next group goes to. */
+static nl_status choose_lane(group_operator *group, nl_worker *worker, group_lane **chosen)
+{
+    for (;;) {
+        group_lane *least = NULL;
+        NL_TRY(take_results(group, worker));
+        for (uint32_t i = 0; i < group->lane_count; i++)
+            if (!least || group->lanes[i].count < least->count) least = &group->lanes[i];
+        const bool is_far = group->work_count >= GROUPS_AHEAD;
+        if (!is_far && least && is_open(least)) return *chosen = least, NULL;
+        if (!is_far && group->lane_count < group->lane_max) {
+            NL_TRY(nl_python_task_begin(&group->plan, &group->lanes[group->lane_count].task));
+            return *chosen = &group->lanes[group->lane_count++], NULL;
+        }
+        NL_TRY(wait_for_lanes(group));
+    }
+}
+
+static nl_status new_work(group_operator *group, group_lane *lane, group_work **work)
+{
+    group_work *made = calloc(1, sizeof *made);
+    if (!made) return nl_out_of_memory(sizeof *made);
+    *(group->last ? &group->last->next : &group->first) = made;
+    group->last = made;
+    group->work_count++;
+    *(lane->last ? &lane->last->next_of_lane : &lane->first) = made;
+    lane->last = made;
+    if (lane->count++ == 0) lane->since = nl_now_micros();
+    *work = made;
+    return NULL;
 }
 
 /* ---- groups ---- */
 
 /* Rows of one side of a cogroup: keys, then that side's arguments. A side without rows is a batch without rows. */
-static nl_status send_side(group_operator *group, const nl_batch *all, uint32_t side)
+static nl_status send_side(group_operator *group, nl_python_task *task, const nl_batch *all, uint32_t side)
 {
     const nl_logical *node = group->plan.node;
     const uint32_t keys = group->key_count, left = node->python.left_count;
@@ -143,29 +264,22 @@ static nl_status send_side(group_operator *group, const nl_batch *all, uint32_t 
     nl_status status = nl_batch_slice(all, start, stop - start, memory, &rows);
     if (!status) status = nl_batch_init(&sent, keys + count, rows.row_count);
     for (uint32_t i = 0; !status && i < keys + count; i++) nl_vector_ref(&rows.columns[i < keys ? i : first + i - keys], &sent.columns[i]);
-    if (!status) status = nl_python_task_send(&group->plan, &group->task, side, sent.columns, sent.row_count);
+    if (!status) status = nl_python_task_send(&group->plan, task, side, sent.columns, sent.row_count);
     nl_batch_fini(&rows);
     nl_batch_fini(&sent);
-    return status ? status : nl_python_task_mark(&group->task, 'S');
+    return status ? status : nl_python_task_mark(task, 'S');
 }
 
 /* What waits for the group's result: its keys, or its rows. */
-static nl_status note_waiting(group_operator *group, const nl_batch *all)
+static nl_status note_waiting(group_operator *group, const nl_batch *all, nl_batch *waiting)
 {
     nl_memory *memory = group->base.exec->query->memory;
-    nl_batch rows = {0};
-    if (group->plan.node->python.shape == NL_PYTHON_WINDOW) {
-        NL_TRY(list_join(&group->kept, memory, &rows));
-    } else {
-        nl_batch first = {0};
-        NL_TRY(nl_batch_slice(all, 0, 1, memory, &first));
-        nl_status status = nl_batch_init(&rows, group->key_count, 1);
-        for (uint32_t i = 0; !status && i < group->key_count; i++) nl_vector_ref(&first.columns[i], &rows.columns[i]);
-        nl_batch_fini(&first);
-        NL_TRY(status);
-    }
-    nl_status status = list_add(&group->waiting, &rows);
-    nl_batch_fini(&rows);
+    nl_batch first = {0};
+    if (group->plan.node->python.shape == NL_PYTHON_WINDOW) return list_join(&group->kept, memory, waiting);
+    NL_TRY(nl_batch_slice(all, 0, 1, memory, &first));
+    nl_status status = nl_batch_init(waiting, group->key_count, 1);
+    for (uint32_t i = 0; !status && i < group->key_count; i++) nl_vector_ref(&first.columns[i], &waiting->columns[i]);
+    nl_batch_fini(&first);
     return status;
 }
 
@@ -173,23 +287,25 @@ static nl_status note_waiting(group_operator *group, const nl_batch *all)
 static nl_status end_group(group_operator *group, nl_worker *worker)
 {
     nl_batch all = {0};
+    group_lane *lane = NULL;
+    group_work *work = NULL;
     const nl_python_shape shape = group->plan.node->python.shape;
     if (!group->group.count) return NULL;
     nl_status status = list_join(&group->group, group->base.exec->query->memory, &all);
     NL_GO(status);
     list_clear(&group->group);
-    NL_GO(nl_python_task_begin(&group->plan, &group->task));
+    NL_GO(choose_lane(group, worker, &lane));
+    NL_GO(new_work(group, lane, &work));
     if (shape == NL_PYTHON_COGROUP) {
-        NL_GO(nl_python_task_mark(&group->task, 'G'));
-        NL_GO(send_side(group, &all, 0));
-        NL_GO(send_side(group, &all, 1));
+        NL_GO(nl_python_task_mark(&lane->task, 'G'));
+        NL_GO(send_side(group, &lane->task, &all, 0));
+        NL_GO(send_side(group, &lane->task, &all, 1));
     } else {
         const uint32_t first = shape == NL_PYTHON_GROUP ? 0 : group->key_count;
-        if (shape != NL_PYTHON_GROUP) NL_GO(note_waiting(group, &all));
-        NL_GO(nl_python_task_send(&group->plan, &group->task, 0, all.columns + first, all.row_count));
+        if (shape != NL_PYTHON_GROUP) NL_GO(note_waiting(group, &all, &work->waiting));
+        NL_GO(nl_python_task_send(&group->plan, &lane->task, 0, all.columns + first, all.row_count));
     }
     list_clear(&group->kept);
-    NL_GO(take_results(group, worker, false));
 done:
     nl_batch_fini(&all);
     return status;
@@ -249,22 +365,27 @@ static nl_status group_finish_worker(nl_operator *self, nl_worker *worker)
 {
     group_operator *group = NL_CONTAINER(self, group_operator, base);
     NL_TRY(end_group(group, worker));
-    if (!group->task.worker) return NULL;
-    NL_TRY(nl_python_task_mark(&group->task, 'E'));
-    NL_TRY(take_results(group, worker, true));
-    if (group->waiting_first < group->waiting.count)
-        return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "A function in Python has given no value for %u groups.", group->waiting.count - group->waiting_first);
-    nl_python_task_end(&group->task);
+    for (uint32_t i = 0; i < group->lane_count; i++) NL_TRY(nl_python_task_mark(&group->lanes[i].task, 'E'));
+    for (bool is_over = false; !is_over;) {
+        NL_TRY(take_results(group, worker));
+        is_over = true;
+        for (uint32_t i = 0; i < group->lane_count; i++) is_over &= group->lanes[i].task.is_done;
+        if (!is_over) NL_TRY(wait_for_lanes(group));
+    }
+    for (uint32_t i = 0; i < group->lane_count; i++) nl_python_task_end(&group->lanes[i].task);
     return flush_ready(group, worker);
 }
 
 static void group_free(nl_operator *self)
 {
     group_operator *group = NL_CONTAINER(self, group_operator, base);
-    nl_python_task_end(&group->task);
+    for (uint32_t i = 0; i < group->lane_count; i++) nl_python_task_end(&group->lanes[i].task);
+    for (group_work *work = group->first, *next; work; work = next) {
+        next = work->next;
+        free_work(work);
+    }
     list_fini(&group->group);
     list_fini(&group->kept);
-    list_fini(&group->waiting);
     list_fini(&group->ready);
     nl_programs_fini(&group->arguments);
 }
@@ -280,6 +401,8 @@ nl_status nl_append_python_groups(nl_pipeline *pipeline, const nl_logical *node)
     NL_TRY(nl_python_plan_init(&group->plan, exec, node));
     group->argument_count = node->python.argument_count;
     group->key_count = node->python.key_count;
+    group->lane_max = NL_MIN(NL_MAX(exec->worker_count, 1u), LANES_MAX);
+    group->lanes = NL_NEW_ARRAY(exec->arena, group_lane, group->lane_max);
     const nl_expr **arguments = NL_NEW_ARRAY(exec->arena, const nl_expr *, node->python.argument_count + 1);
     for (uint32_t i = 0; i < node->python.argument_count; i++) NL_TRY(nl_resolve_subqueries(exec, node->python.arguments[i], &arguments[i]));
     NL_TRY(nl_programs_init(&group->arguments, exec, arguments, node->python.argument_count, node->children[0]->columns, node->children[0]->column_count));

@@ -133,6 +133,12 @@ static void write_names(nl_json_writer *json, const char *key, nl_str names)
     nl_json_end(json, ']');
 }
 
+static bool has_groups(const nl_logical *node)
+{
+    const nl_python_shape shape = node->python.shape;
+    return shape == NL_PYTHON_GROUP || shape == NL_PYTHON_COGROUP || shape == NL_PYTHON_AGGREGATE || shape == NL_PYTHON_WINDOW;
+}
+
 static void write_order(nl_json_writer *json, const nl_python_plan *plan, const nl_session *session, const nl_buffer *schema)
 {
     const nl_logical *node = plan->node;
@@ -149,6 +155,8 @@ static void write_order(nl_json_writer *json, const nl_python_plan *plan, const 
     nl_json_write_text(json, conf_or(session, "nilas.python.files", ""));
     write_names(json, "includes", conf_or(session, "nilas.python.includes", ""));
     write_names(json, "archives", conf_or(session, "nilas.python.archives", ""));
+    nl_json_key(json, "tells");
+    nl_json_write_int(json, has_groups(node));
     nl_json_key(json, "memory"); /* of one process */
     nl_json_write_text(json, conf_or(session, "spark.executor.pyspark.memory", ""));
     nl_json_key(json, "environment");
@@ -369,6 +377,10 @@ nl_status nl_python_task_receive(const nl_python_plan *plan, nl_python_task *tas
         if (frame.kind == 'D') {
             task->is_done = true;
             task->is_reusable = frame.payload->size_bytes == 1 && frame.payload->data[0] == '1';
+        } else if (frame.kind == 'W') {
+            task->answered++;
+            nl_buffer_release(frame.payload);
+            return NULL;
         } else {
             status = decode(plan, frame.payload, batch);
             *is_there = !status;

@@ -24,12 +24,13 @@ typedef struct nl_python_task {
     nl_python_worker *worker; /* NULL: not begun */
     bool is_done;
     bool is_reusable;
+    uint32_t answered;        /* groups that it has done: it says so */
 } nl_python_task;
 NL_MUST_USE nl_status nl_python_task_begin(const nl_python_plan *plan, nl_python_task *task); /* once; later calls do nothing */
 /* Columns of `rows` rows each, borrowed. side: which of sent. */
 NL_MUST_USE nl_status nl_python_task_send(const nl_python_plan *plan, nl_python_task *task, uint32_t side, const nl_vector *columns, uint32_t rows);
 NL_MUST_USE nl_status nl_python_task_mark(nl_python_task *task, char kind); /* a frame without content */
-/* The next batch (columns of received's types). *is_there false: none yet, or (is_waiting) the task is done. */
+/* The next batch (columns of received's types). *is_there false: none yet, or (is_waiting) the task is done; or it has done a group. */
 NL_MUST_USE nl_status nl_python_task_receive(const nl_python_plan *plan, nl_python_task *task, bool is_waiting, nl_batch *batch, bool *is_there);
 void nl_python_task_end(nl_python_task *task);
 

@@ -261,7 +261,7 @@ static nl_status start_payload(nl_python_worker *worker)
 {
     const char kind = (char)worker->head[0];
     const size_t length = worker->head[1] | (size_t)worker->head[2] << 8 | (size_t)worker->head[3] << 16 | (size_t)worker->head[4] << 24;
-    if ((kind != 'R' && kind != 'X' && kind != 'D') || length > NL_PYTHON_FRAME_MAX)
+    if ((kind != 'R' && kind != 'X' && kind != 'D' && kind != 'W') || length > NL_PYTHON_FRAME_MAX)
         return NL_RAISE_TEXT(NILAS_PYTHON_WORKER, "The Python worker has written what is no answer (a frame %d of %zu bytes). Does the function write to file 3?",
                              kind, length);
     worker->payload_length = 0;
@@ -320,6 +320,17 @@ static nl_status wait_for(nl_python_worker *worker, bool is_writing, bool *can_w
     if (count < 0 && errno != EINTR) return nl_raise_errno(errno, "Waiting for", NL_STR("a Python worker"));
     *can_write = count > 0 && (at.revents & POLLOUT);
     return count > 0 && (at.revents & (POLLIN | POLLHUP | POLLERR)) ? read_some(worker, has_ended) : NULL;
+}
+
+nl_status nl_python_wait_any(nl_python_worker *const *workers, uint32_t count)
+{
+    enum { COUNT_MAX = 64 };
+    struct pollfd at[COUNT_MAX];
+    count = NL_MIN(count, (uint32_t)COUNT_MAX);
+    if (count) NL_TRY(nl_cancel_check(workers[0]->cancel));
+    for (uint32_t i = 0; i < count; i++) at[i] = (struct pollfd){.fd = workers[i]->file, .events = POLLIN};
+    if (poll(at, count, WAIT_MS) < 0 && errno != EINTR) return nl_raise_errno(errno, "Waiting for", NL_STR("Python workers"));
+    return NULL;
 }
 
 static nl_status send_bytes(nl_python_worker *worker, nl_str bytes)

@@ -39,6 +39,9 @@ NL_MUST_USE nl_status nl_python_send(nl_python_worker *worker, char kind, nl_str
 /* The next frame. Without is_waiting *is_there is false when none is complete. */
 NL_MUST_USE nl_status nl_python_receive(nl_python_worker *worker, bool is_waiting, nl_python_frame *frame, bool *is_there);
 
+/* Waits a moment for one of several to say something. */
+NL_MUST_USE nl_status nl_python_wait_any(nl_python_worker *const *workers, uint32_t count);
+
 /* program.c: the interpreter (spark.pyspark.python, $PYSPARK_PYTHON, an activated environment, python3 on $PATH), and
  * its process with one end of a socket. */
 NL_MUST_USE nl_status nl_python_interpreter(const nl_session *session, nl_arena *arena, nl_str *interpreter);

@@ -713,6 +713,30 @@ static nl_status resolve_node(nl_scope *scope, const nl_ast_expr *ast, const nl_
     return misplaced(ast);
 }
 
+/* A cast that the analyzer has put around an argument: it has the argument's place. */
+static bool is_implicit_cast(const nl_expr *expr)
+{
+    return expr->kind == NL_EXPR_CAST && expr->span.stop && expr->children[0]->kind != NL_EXPR_CAST && nl_span_equal(expr->span, expr->children[0]->span);
+}
+
+/* The expression at its place. Casts of its arguments fail as the expression, not as the argument. */
+static const nl_expr *place(nl_arena *arena, const nl_expr *expr, nl_span span)
+{
+    const nl_expr **children = NULL;
+    for (uint32_t i = 0; i < expr->child_count; i++) {
+        if (nl_span_equal(expr->children[i]->span, span) || !is_implicit_cast(expr->children[i])) continue;
+        if (!children) {
+            children = NL_NEW_ARRAY(arena, const nl_expr *, expr->child_count);
+            memcpy(children, expr->children, expr->child_count * sizeof *children);
+        }
+        children[i] = nl_expr_with_span(arena, children[i], span);
+    }
+    if (!children && nl_span_equal(expr->span, span)) return expr;
+    nl_expr *copy = NL_UNCONST(nl_expr_with_span(arena, expr, span));
+    if (children) copy->children = children;
+    return copy;
+}
+
 nl_status nl_resolve_expr(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     if (scope->depth >= NL_EXPRESSION_DEPTH_MAX) return NL_RAISE(FAILED_TO_PARSE_TOO_COMPLEX);
@@ -722,9 +746,7 @@ nl_status nl_resolve_expr(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     scope->depth--;
     if (status) return nl_sql_at(status, scope->env->text, ast->range, false);
     NL_TRY(nl_arena_check(nl_scope_arena(scope)));
-    *result = expr->span.stop == ast->range.stop && expr->span.start == ast->range.start
-                  ? expr
-                  : nl_expr_with_span(nl_scope_arena(scope), expr, nl_span_of(ast->range));
+    *result = place(nl_scope_arena(scope), expr, nl_span_of(ast->range));
     return NULL;
 }
 

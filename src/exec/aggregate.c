@@ -5,7 +5,9 @@
 
 #include "base/hash.h"
 
-#define LOCAL_GROUPS_MAX   65536u /* of a worker's table when there are several workers: about what its cache holds */
+#define LOCAL_GROUPS_MIN   65536u /* of a worker's table when there are several workers: about what its cache holds */
+#define LOCAL_GROUPS_MAX   (1u << 20)
+#define RECURRING_PART     4u     /* of the rows must be of older groups for the table to grow beyond its cache */
 #define FEW_GROUPS           16u
 #define FEW_PLACES_BITS      6u
 #define FEW_GROUPS_ROWS_MIN  256u /* below, putting rows in order costs more */
@@ -174,6 +176,35 @@ static nl_status update_few(nl_agg_worker *worker, const nl_agg_call *call, cons
     return NULL;
 }
 
+static uint64_t groups_max(const nl_agg_worker *worker)
+{
+    return NL_MAX(worker->groups_max, (uint64_t)LOCAL_GROUPS_MIN);
+}
+
+/* Keys in the order of the table (orders of lineitem) never come again: a table that forgets stays in the cache. Keys
+ * in any order come again and again: forgotten ones would all be made anew, and merged later. */
+static void limit_groups(nl_agg_worker *worker)
+{
+    if (groups_max(worker) < LOCAL_GROUPS_MAX && worker->recurring_rows * RECURRING_PART > worker->seen_rows) {
+        worker->groups_max = groups_max(worker) * 2;
+    } else {
+        nl_group_table_forget(&worker->table);
+        worker->has_duplicates = true;
+    }
+    worker->seen_rows = worker->recurring_rows = 0;
+}
+
+/* rows_before: in the table before the last find. */
+static void note_recurring(nl_agg_worker *worker, uint64_t rows_before, uint32_t count)
+{
+    if (worker->table.group_count * 2 < groups_max(worker)) return;
+    uint32_t recurring = 0;
+    for (uint32_t i = 0; i < count; i++)
+        recurring += (int32_t)(((const nl_group_header *)(const void *)worker->table.rows[i])->arrival - (uint32_t)rows_before) < 0;
+    worker->seen_rows += count;
+    worker->recurring_rows += recurring;
+}
+
 /* *held: to be given back when the rows are in. */
 static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const nl_vector *keys, nl_selection selection, size_t *held)
 {
@@ -189,10 +220,7 @@ static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const
         is_held = nl_exec_hold(aggregate->exec, growth);
     }
     *held = is_held ? growth : 0;
-    if (aggregate->exec->worker_count > 1 && table->group_count > LOCAL_GROUPS_MAX) {
-        nl_group_table_forget(table);
-        worker->has_duplicates = true;
-    }
+    if (aggregate->exec->worker_count > 1 && table->group_count > groups_max(worker)) limit_groups(worker);
     return NULL;
 }
 
@@ -311,9 +339,11 @@ nl_status nl_aggregate_add(nl_aggregate *aggregate, uint32_t worker_index, nl_ve
         size_t held = 0;
         NL_TRY(nl_group_keys_encode(keys, aggregate->table_keys, selection, aggregate->exec->query->memory));
         NL_TRY(make_room(aggregate, worker, keys, selection, &held));
+        uint64_t rows_before = worker->table.row_count;
         nl_status status = find_groups(aggregate, worker, keys, row_count, selection);
         nl_exec_unhold(aggregate->exec, held);
         if (status) return status;
+        if (aggregate->exec->worker_count > 1) note_recurring(worker, rows_before, selection.count);
     }
     few_groups few = {0};
     if (!worker->global && worker->table.group_count <= FEW_GROUPS && selection.count >= FEW_GROUPS_ROWS_MIN)
@@ -645,7 +675,7 @@ nl_status nl_build_aggregate(nl_exec *exec, const nl_logical *node, nl_pipeline 
     nl_pipeline *input = NULL;
     nl_aggregate *aggregate = new_aggregate(exec, node);
     plan_state plan = {.aggregate = aggregate};
-    NL_TRY(nl_build(exec, node->children[0], &input));
+    NL_TRY(nl_build_wanted(exec, node->children[0], nl_wanted_below(exec, node, NULL), &input));
     input->is_serial = input->is_serial || depends_on_order(node);
     aggregate->has_sets = node->aggregate.grouping_sets != NULL;
     aggregate->key_count = node->aggregate.key_count;

@@ -35,6 +35,8 @@ typedef struct nl_agg_distinct {
 typedef struct nl_agg_worker {
     bool has_rows;
     uint64_t arrived_rows;   /* of the input */
+    uint64_t groups_max;     /* how many the table keeps in view */
+    uint64_t seen_rows, recurring_rows; /* since it was half full: all, and those of groups that earlier batches had */
     nl_group_table table;
     nl_eval eval;
     nl_spill *spills[NL_GROUP_PARTS];

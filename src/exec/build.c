@@ -131,27 +131,35 @@ nl_status nl_resolve_subqueries(nl_exec *exec, const nl_expr *expr, const nl_exp
 
 typedef nl_status (*append_fn)(nl_pipeline *pipeline, const nl_logical *node);
 
-static nl_status build_streaming(nl_exec *exec, const nl_logical *node, append_fn append, nl_pipeline **pipeline)
+static nl_status build_streaming(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted, append_fn append, nl_pipeline **pipeline)
 {
-    NL_TRY(nl_build(exec, node->children[0], pipeline));
+    NL_TRY(nl_build_wanted(exec, node->children[0], nl_wanted_below(exec, node, wanted), pipeline));
     return append(*pipeline, node);
+}
+
+nl_status nl_build_wanted(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted, nl_pipeline **pipeline)
+{
+    exec->wanted = wanted;
+    return nl_build(exec, node, pipeline);
 }
 
 nl_status nl_build(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline)
 {
+    const nl_wanted *wanted = exec->wanted;
+    exec->wanted = NULL;
     switch (node->kind) {
     case NL_PLAN_SCAN: return nl_build_scan(exec, node, pipeline);
     case NL_PLAN_VALUES: return nl_build_values(exec, node, pipeline);
     case NL_PLAN_RANGE: return nl_build_range(exec, node, pipeline);
     case NL_PLAN_EMPTY: return nl_build_empty(exec, node, pipeline);
-    case NL_PLAN_PROJECT: return build_streaming(exec, node, nl_append_project, pipeline);
-    case NL_PLAN_FILTER: return build_streaming(exec, node, nl_append_filter, pipeline);
-    case NL_PLAN_OBSERVE: return build_streaming(exec, node, nl_append_observe, pipeline);
-    case NL_PLAN_SAMPLE: return build_streaming(exec, node, nl_append_sample, pipeline);
-    case NL_PLAN_GENERATE: return build_streaming(exec, node, nl_append_generate, pipeline);
+    case NL_PLAN_PROJECT: return build_streaming(exec, node, wanted, nl_append_project, pipeline);
+    case NL_PLAN_FILTER: return build_streaming(exec, node, wanted, nl_append_filter, pipeline);
+    case NL_PLAN_OBSERVE: return build_streaming(exec, node, wanted, nl_append_observe, pipeline);
+    case NL_PLAN_SAMPLE: return build_streaming(exec, node, wanted, nl_append_sample, pipeline);
+    case NL_PLAN_GENERATE: return build_streaming(exec, node, wanted, nl_append_generate, pipeline);
     case NL_PLAN_AGGREGATE: return nl_build_aggregate(exec, node, pipeline);
     case NL_PLAN_DISTINCT: return nl_build_distinct(exec, node, pipeline);
-    case NL_PLAN_JOIN: return nl_build_join(exec, node, pipeline);
+    case NL_PLAN_JOIN: return nl_build_join(exec, node, wanted, pipeline);
     case NL_PLAN_SORT: return nl_build_sort(exec, node, INT64_MAX, pipeline);
     case NL_PLAN_LIMIT: return nl_build_limit(exec, node, pipeline);
     case NL_PLAN_SET: return nl_build_union(exec, node, pipeline);

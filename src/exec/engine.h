@@ -88,6 +88,16 @@ struct nl_pipeline {
     atomic_bool is_paused;  /* a stream's queue is full: workers return and are called again */
 };
 
+/* Ids of columns, one bit each (wanted.c). NULL: all. */
+typedef struct nl_wanted {
+    uint64_t *words;
+    uint32_t word_count;
+} nl_wanted;
+static inline bool nl_is_wanted(const nl_wanted *wanted, nl_column_id id)
+{
+    return !wanted || (id / 64 < wanted->word_count && (wanted->words[id / 64] >> (id % 64) & 1));
+}
+
 struct nl_exec {
     nl_query *query;
     nl_exec *parent;      /* of a subquery; or NULL */
@@ -99,6 +109,7 @@ struct nl_exec {
     nl_list *ctes;        /* shared with subqueries; nl_cte * */
     nl_list *filters;     /* runtime filters found so far: nl_filter_note * */
     nl_list own_ctes, own_filters;
+    const nl_wanted *wanted; /* of the node that is built next; nl_build takes it */
     atomic_size_t *held;  /* bytes that operators are about to take; shared with subqueries */
     atomic_size_t own_held;
 };
@@ -144,8 +155,12 @@ NL_MUST_USE nl_status nl_out_of_memory(size_t bytes);
 /* Rows start … start+count of a batch's live rows, columns shared. */
 NL_MUST_USE nl_status nl_batch_slice(const nl_batch *batch, uint32_t start, uint32_t count, nl_memory *memory, nl_batch *out);
 
+/* Of a PROJECT's, AGGREGATE's, FILTER's or JOIN's children: what it and those above it read; NULL for other nodes. */
+const nl_wanted *nl_wanted_below(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted); /* wanted.c */
 /* build.c: the open pipeline that gives the node's rows. */
 NL_MUST_USE nl_status nl_build(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
+/* The same for a reader that looks at some columns only: the others may come as nulls. */
+NL_MUST_USE nl_status nl_build_wanted(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted, nl_pipeline **pipeline);
 void nl_exec_add_pipeline(nl_exec *exec, nl_pipeline *pipeline); /* it is complete: to be run in this order */
 /* Runs uncorrelated scalar subqueries inside and puts their values in their place. */
 NL_MUST_USE nl_status nl_resolve_subqueries(nl_exec *exec, const nl_expr *expr, const nl_expr **resolved);
@@ -184,7 +199,7 @@ NL_MUST_USE nl_status nl_append_generate(nl_pipeline *pipeline, const nl_logical
 NL_MUST_USE nl_status nl_build_union(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
 NL_MUST_USE nl_status nl_build_aggregate(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline); /* aggregate.c */
 NL_MUST_USE nl_status nl_build_distinct(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);
-NL_MUST_USE nl_status nl_build_join(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);      /* join.c */
+NL_MUST_USE nl_status nl_build_join(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted, nl_pipeline **pipeline);      /* join.c */
 /* keep: only the first `keep` rows of the order are wanted; INT64_MAX: all. */
 NL_MUST_USE nl_status nl_build_sort(nl_exec *exec, const nl_logical *node, int64_t keep, nl_pipeline **pipeline); /* sort.c */
 NL_MUST_USE nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **pipeline);    /* window.c */

@@ -133,7 +133,7 @@ static nl_status plan_rows(nl_join *join)
     for (uint32_t i = 0; i < join->right_count; i++) {
         const nl_column *column = &join->right[i];
         join->right_to_layout[i] = UINT32_MAX;
-        if (!nl_join_gives_right(join) && !join->is_residual_right[i]) continue;
+        if (!(nl_join_gives_right(join) && join->is_wanted_right[i]) && !join->is_residual_right[i]) continue;
         for (uint32_t k = 0; k < join->key_count; k++)
             if (values[k]->kind == NL_EXPR_COLUMN && values[k]->column == column->id) join->right_to_layout[i] = k;
         if (join->right_to_layout[i] != UINT32_MAX) continue;
@@ -164,8 +164,19 @@ static void new_workers(nl_join *join)
     }
 }
 
-nl_status nl_build_join(nl_exec *exec, const nl_logical *node, nl_pipeline **out)
+static void note_wanted(nl_join *join, const nl_wanted *wanted)
 {
+    join->is_wanted_left = NL_NEW_ARRAY(join->exec->arena, bool, join->left_count + 1);
+    join->is_wanted_right = NL_NEW_ARRAY(join->exec->arena, bool, join->right_count + 1);
+    for (uint32_t i = 0; i < join->left_count; i++)
+        join->is_wanted_left[i] = nl_is_wanted(wanted, join->left[i].id);
+    for (uint32_t i = 0; i < join->right_count; i++)
+        join->is_wanted_right[i] = nl_is_wanted(wanted, join->right[i].id);
+}
+
+nl_status nl_build_join(nl_exec *exec, const nl_logical *node, const nl_wanted *wanted, nl_pipeline **out)
+{
+    const nl_wanted *below = nl_wanted_below(exec, node, wanted);
     const bool builds_left = node->join.builds_left;
     const nl_logical *left = node->children[builds_left], *right = node->children[!builds_left];
     nl_join *join = NL_NEW(exec->arena, nl_join);
@@ -182,14 +193,15 @@ nl_status nl_build_join(nl_exec *exec, const nl_logical *node, nl_pipeline **out
     if (condition) NL_TRY(nl_resolve_subqueries(exec, condition, &condition));
     NL_TRY(plan_condition(join, condition, &residual));
     NL_TRY(plan_residual(join, residual));
+    note_wanted(join, wanted);
     NL_TRY(plan_rows(join));
     join->bitmaps = NL_NEW_ARRAY(exec->arena, nl_key_bitmap, join->key_count);
     new_workers(join);
     nl_pipeline *build = NULL;
-    NL_TRY(nl_build(exec, right, &build));
+    NL_TRY(nl_build_wanted(exec, right, below, &build));
     nl_pipeline_append(build, nl_join_build_operator(join));
     nl_exec_add_pipeline(exec, build);
-    NL_TRY(nl_build(exec, left, out));
+    NL_TRY(nl_build_wanted(exec, left, below, out));
     nl_pipeline_append(*out, nl_join_probe_operator(join));
     /* Heads of late inputs stay open: the operator that follows the probe. */
     if (nl_join_keeps_right(join)) nl_pipeline_add_late(*out, nl_join_unmatched_source(join), NULL);

@@ -81,6 +81,7 @@ typedef struct nl_join {
     nl_programs probe_keys;    /* over left */
     uint32_t build_value_count;
     uint32_t *right_to_layout; /* layout column of each right column; UINT32_MAX: not carried */
+    bool *is_wanted_left, *is_wanted_right; /* output columns that somebody reads; others are nulls */
     bool *is_residual_left, *is_residual_right; /* columns the residual looks at */
     bool has_residual;
     nl_programs residual;      /* over left and right */

@@ -66,12 +66,12 @@ nl_status nl_join_scratch(nl_join_worker *own, nl_memory *memory, uint32_t rows,
     return NULL;
 }
 
-/* Columns of the right side for some build rows. wanted: NULL, or which ones; others become nulls. */
+/* Columns of the right side for some build rows. wanted: which ones; others become nulls. */
 static nl_status gather_right(const nl_join *join, uint8_t *const *rows, uint32_t count, nl_heap *heap, const bool *wanted, nl_vector *columns)
 {
     nl_memory *memory = join->exec->query->memory;
     for (uint32_t i = 0; i < join->right_count; i++) {
-        if (wanted && !wanted[i])
+        if (!wanted[i])
             NL_TRY(nl_vector_new_null(&columns[i], join->right[i].type, count, memory));
         else
             NL_TRY(nl_rows_gather(&join->layout, join->right_to_layout[i], 1, rows, count, heap, memory, &columns[i]));
@@ -86,7 +86,7 @@ static nl_status take_left(const nl_join *join, const nl_batch *batch, const uin
     for (uint32_t i = 0; i < count && is_identity; i++)
         is_identity = rows[i] == i;
     for (uint32_t i = 0; i < join->left_count; i++) {
-        if (wanted && !wanted[i])
+        if (!wanted[i])
             NL_TRY(nl_vector_new_null(&columns[i], join->left[i].type, count, memory));
         else if (is_identity)
             nl_vector_ref(&batch->columns[i], &columns[i]);
@@ -160,8 +160,8 @@ static nl_status output_pairs(probe_run *run)
         uint32_t count = NL_MIN(step, own->pair_count - start);
         nl_batch out = {0};
         nl_status status = nl_batch_init(&out, join->left_count + join->right_count, count);
-        if (!status) status = take_left(join, run->batch, own->pair_rows + start, count, NULL, out.columns);
-        if (!status) status = gather_right(join, own->pair_pointers + start, count, run->table->heap, NULL, out.columns + join->left_count);
+        if (!status) status = take_left(join, run->batch, own->pair_rows + start, count, join->is_wanted_left, out.columns);
+        if (!status) status = gather_right(join, own->pair_pointers + start, count, run->table->heap, join->is_wanted_right, out.columns + join->left_count);
         if (!status) status = nl_push(join->probe->next, run->worker, &out);
         nl_batch_fini(&out);
         if (status) return status;
@@ -552,7 +552,7 @@ nl_status nl_join_output_unmatched(nl_join *join, uint8_t *const *rows, uint32_t
     NL_TRY(nl_batch_init(out, left_count + join->right_count, count));
     for (uint32_t i = 0; i < left_count; i++)
         NL_TRY(nl_vector_new_null(&out->columns[i], join->left[i].type, count, join->exec->query->memory));
-    return gather_right(join, rows, count, table->heap, NULL, out->columns + left_count);
+    return gather_right(join, rows, count, table->heap, join->is_wanted_right, out->columns + left_count);
 }
 
 static nl_status probe_push(nl_operator *self, nl_worker *worker, nl_batch *batch)

@@ -37,6 +37,31 @@ static void test_prefixes_and_suffixes(void **state)
     assert_false(nl_str_ends(NL_STR("t"), NL_STR(".parquet")));
 }
 
+/* Blocks of sixteen, the end behind them, and needles whose ends are everywhere. */
+static void test_finding_in_long_texts_agrees_with_memmem(void **state)
+{
+    (void)state;
+    char text[97];
+    uint32_t seed = 7;
+    for (size_t round = 0; round < 2000; round++) {
+        const size_t length = round % sizeof text;
+        for (size_t i = 0; i < length; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            text[i] = (char)('a' + (seed >> 24) % 2);
+        }
+        for (size_t k = 1; k <= 20; k++) {
+            const size_t place = length >= k ? (seed >> 8) % (length - k + 1) : 0;
+            char needle[20] = "bbbbbbbbbbbbbbbbbbb";
+            if (length >= k && round % 3) memcpy(needle, text + place, k);
+            for (size_t from = 0; from <= length; from += 9) {
+                const char *hit = length > from ? memmem(text + from, length - from, needle, k) : NULL;
+                const size_t expected = hit ? (size_t)(hit - text) : NL_NOT_FOUND;
+                assert_true(nl_str_find((nl_str){text, length}, (nl_str){needle, k}, from) == expected);
+            }
+        }
+    }
+}
+
 static void test_finding(void **state)
 {
     (void)state;
@@ -203,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_comparing_goes_by_bytes_then_length),
         cmocka_unit_test(test_prefixes_and_suffixes),
         cmocka_unit_test(test_finding),
+        cmocka_unit_test(test_finding_in_long_texts_agrees_with_memmem),
         cmocka_unit_test(test_slices_are_clamped),
         cmocka_unit_test(test_trimming_takes_ascii_white_space),
         cmocka_unit_test(test_parts_keep_empty_ones_in_the_middle),

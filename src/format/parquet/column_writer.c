@@ -211,15 +211,19 @@ static nl_status map_codes(nl_column_writer *writer, nl_parquet_encoder *encoder
         writer->mapped_identity = shredded->dictionary->identity;
     }
     uint32_t *map = (uint32_t *)(void *)writer->code_map.data;
+    uint32_t highest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t code = map[index[i]];
-        if (NL_UNLIKELY(code == UNMAPPED)) {
+        codes[i] = map[index[i]];
+        highest = codes[i] > highest ? codes[i] : highest;
+    }
+    for (uint32_t i = 0; highest == UNMAPPED && i < count; i++) {
+        if (codes[i] != UNMAPPED) continue;
+        if (map[index[i]] == UNMAPPED) {
             NL_TRY(nl_bytes_out_reserve(&encoder->form, NL_MAX(writer->leaf->stride, 16u)));
             NL_TRY(nl_write_form(writer->leaf, shredded->values, &index[i], 1, encoder->form.data));
-            NL_TRY(nl_dictionary_out_codes(&writer->dictionary, encoder->form.data, 1, &code));
-            map[index[i]] = code;
+            NL_TRY(nl_dictionary_out_codes(&writer->dictionary, encoder->form.data, 1, &map[index[i]]));
         }
-        codes[i] = code;
+        codes[i] = map[index[i]];
     }
     return NULL;
 }
@@ -306,9 +310,10 @@ static nl_status put_levels(const nl_column_writer *writer, nl_parquet_encoder *
     const size_t prefix = writer->options->page_v2 ? 0 : sizeof(uint32_t);
     NL_TRY(nl_bytes_out_reserve(&encoder->packed, (size_t)writer->page_entries * sizeof(uint32_t)));
     NL_TRY(nl_bytes_out_reserve(body, prefix + nl_rle_bound(width, writer->page_entries)));
+    uint8_t *const target = body->data + body->length + prefix;
     uint32_t *wide = (uint32_t *)(void *)encoder->packed.data;
-    for (uint32_t i = 0; i < writer->page_entries; i++) wide[i] = is_full ? max : levels->data[i];
-    const uint32_t length = (uint32_t)nl_rle_encode(wide, writer->page_entries, width, body->data + body->length + prefix);
+    for (uint32_t i = 0; !is_full && i < writer->page_entries; i++) wide[i] = levels->data[i];
+    const uint32_t length = (uint32_t)(is_full ? nl_rle_encode_same(max, writer->page_entries, width, target) : nl_rle_encode(wide, writer->page_entries, width, target));
     if (prefix > 0) memcpy(body->data + body->length, &length, sizeof(length));
     body->length += prefix + length;
     return NULL;
@@ -507,6 +512,12 @@ static uint32_t part_end(const nl_column_writer *writer, const nl_shredded *s, u
     const uint64_t used = writer->uses_dictionary ? 0 : writer->plain.length;
     const uint64_t bytes_left = writer->options->page_bytes > used ? writer->options->page_bytes - used : 0;
     const bool is_string = leaf->physical == NL_PARQUET_BYTE_ARRAY;
+    if (s->repetition == NULL && s->definition == NULL && !is_string) { /* the same without looking at each entry */
+        const uint64_t by_bytes = (bytes_left + leaf->stride - 1) / leaf->stride;
+        const uint64_t most = NL_MIN(NL_MIN(by_bytes, (uint64_t)rows_left), (uint64_t)PART_ENTRIES);
+        *rows = *values = (uint32_t)NL_MIN(NL_MAX(most, (uint64_t)1), (uint64_t)(s->entry_count - from));
+        return from + *rows;
+    }
     const nl_string_view *views = is_string ? s->values->values : NULL;
     uint64_t bytes = 0;
     uint32_t at = from;

@@ -262,3 +262,8 @@ size_t nl_rle_encode(const uint32_t *values, uint32_t count, uint32_t width, uin
     at = put_packed(at, values + packed_start, count - packed_start, width);
     return (size_t)(at - out);
 }
+
+size_t nl_rle_encode_same(uint32_t value, uint32_t count, uint32_t width, uint8_t *out)
+{
+    return count > 0 ? (size_t)(put_run(out, value, count, width) - out) : 0;
+}

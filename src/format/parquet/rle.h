@@ -36,6 +36,7 @@ NL_MUST_USE bool nl_rle_skip_count(nl_rle *rle, uint64_t count, uint32_t value, 
 size_t nl_rle_bound(uint32_t width, uint32_t count);
 /* Encodes; runs of 8 and more become runs, the rest packed groups. Returns the bytes written. */
 size_t nl_rle_encode(const uint32_t *values, uint32_t count, uint32_t width, uint8_t *out);
+size_t nl_rle_encode_same(uint32_t value, uint32_t count, uint32_t width, uint8_t *out); /* one run, also where there are few */
 static inline uint32_t nl_rle_width_for(uint32_t value_max) /* bits that hold 0 … value_max */
 {
     return value_max == 0 ? 0 : 32 - (uint32_t)__builtin_clz(value_max);

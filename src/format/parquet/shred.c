@@ -9,6 +9,7 @@
 /* Entries on their way down. */
 typedef struct entries {
     uint32_t count;
+    bool has_dead; /* some may be */
     uint8_t *repetition;
     uint8_t *definition;
     uint32_t *position;
@@ -42,7 +43,7 @@ static nl_status copy_entries(nl_memory *memory, const entries *from, uint32_t c
 {
     const size_t room = ((size_t)capacity + 15) / 16 * 16;
     NL_TRY(nl_buffer_new(memory, room * 6, false, buffer));
-    *to = (entries){.count = from->count};
+    *to = (entries){.count = from->count, .has_dead = from->has_dead};
     to->position = (uint32_t *)(void *)(*buffer)->data;
     to->repetition = (*buffer)->data + room * 4;
     to->definition = (*buffer)->data + room * 5;
@@ -79,12 +80,39 @@ static nl_status step_into(const nl_write_node *node, const nl_vector *vector, e
         e->definition[i] = (uint8_t)(e->definition[i] + node->is_nullable);
         e->position[i] = nl_reader_index(&reader, row);
     }
+    e->has_dead = e->has_dead || null_count > 0;
     return null_count > 0 && !node->is_nullable ? required_is_null(node) : NULL;
+}
+
+/* The same where no entry is dead and none of the vector's rows null: levels are then not asked for. */
+static void follow(const nl_vector *vector, entries *e)
+{
+    if (vector->encoding == NL_CONSTANT) memset(e->position, 0, (size_t)e->count * sizeof(*e->position));
+    if (vector->encoding != NL_DICTIONARY) return;
+    for (uint32_t i = 0; i < e->count; i++) e->position[i] = vector->indices[e->position[i]];
+}
+
+static nl_status give_leaf(const shred *s, uint32_t leaf, const nl_vector *vector, const entries *e, const uint32_t *index, uint32_t count)
+{
+    const nl_shredded shredded = {
+        .entry_count = e->count,
+        .row_count = s->row_count,
+        .repetition = s->schema->leaves[leaf].max_repetition > 0 ? e->repetition : NULL,
+        .definition = count < e->count ? e->definition : NULL,
+        .value_count = count,
+        .index = index,
+        .values = vector->encoding == NL_DICTIONARY ? &vector->dictionary->vector : vector,
+        .dictionary = vector->encoding == NL_DICTIONARY ? vector->dictionary : NULL,
+    };
+    return s->take(s->argument, leaf, &shredded);
 }
 
 static nl_status shred_leaf(const shred *s, const nl_write_node *node, const nl_vector *vector, entries *e)
 {
-    const nl_write_leaf *leaf = &s->schema->leaves[node->leaf];
+    if (!e->has_dead && vector->validity == NULL) {
+        follow(vector, e);
+        return give_leaf(s, node->leaf, vector, e, e->position, e->count);
+    }
     NL_TRY(step_into(node, vector, e));
     nl_bytes_out *index = &s->shredder->index;
     index->length = 0;
@@ -95,17 +123,7 @@ static nl_status shred_leaf(const shred *s, const nl_write_node *node, const nl_
         out[count] = e->position[i];
         count += e->position[i] != DEAD;
     }
-    const nl_shredded shredded = {
-        .entry_count = e->count,
-        .row_count = s->row_count,
-        .repetition = leaf->max_repetition > 0 ? e->repetition : NULL,
-        .definition = count < e->count ? e->definition : NULL,
-        .value_count = count,
-        .index = out,
-        .values = vector->encoding == NL_DICTIONARY ? &vector->dictionary->vector : vector,
-        .dictionary = vector->encoding == NL_DICTIONARY ? vector->dictionary : NULL,
-    };
-    return s->take(s->argument, node->leaf, &shredded);
+    return give_leaf(s, node->leaf, vector, e, out, count);
 }
 
 /* True recursion over the type, whose depth the schema bounds. Changes `e`. */
@@ -148,7 +166,7 @@ static nl_status shred_list(const shred *s, const nl_write_node *node, const nl_
     nl_buffer *buffer = NULL;
     entries out;
     NL_TRY(count_elements(views, e, &total));
-    const entries none = {.position = e->position, .repetition = e->repetition, .definition = e->definition};
+    const entries none = {.has_dead = true, .position = e->position, .repetition = e->repetition, .definition = e->definition};
     NL_TRY(copy_entries(s->memory, &none, total, &buffer, &out));
     uint32_t at = 0;
     for (uint32_t i = 0; i < e->count; i++) {

@@ -177,6 +177,8 @@ NL_MUST_USE nl_status nl_vector_take(const nl_vector *source, const uint32_t *ro
 NL_MUST_USE nl_status nl_vector_slice(const nl_vector *source, uint32_t start, uint32_t count, nl_memory *memory, nl_vector *target);
 /* All parts (same type) one after the other, FLAT. */
 NL_MUST_USE nl_status nl_vector_concat(const nl_vector *const *parts, uint32_t part_count, nl_memory *memory, nl_vector *target);
+/* The same rows, FLAT, whose strings lie in a heap of their own: rows that are kept for long hold nothing of others. */
+NL_MUST_USE nl_status nl_vector_own(const nl_vector *source, nl_memory *memory, nl_vector *target);
 /* The same values under another type of the same physical form (decimal widening of names, NTZ/LTZ relabelling). */
 void nl_vector_relabel(nl_vector *vector, const nl_type *type);
 size_t nl_vector_bytes(const nl_vector *vector); /* an estimate of memory held */

@@ -189,6 +189,31 @@ static void check_hash(const nl_vector *source)
     nl_vector_fini(&flat);
 }
 
+static void test_owned_strings_hold_nothing_of_other_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    nl_vector all = {0}, slice = {0}, own = {0};
+    nl_heap *heap = NULL;
+    must(nl_vector_new_flat(&all, nl_type_string(), ROWS, NULL));
+    must(nl_vector_make_heap(&all, NULL, &heap));
+    for (int i = 0; i < ROWS; i++) {
+        char text[400];
+        memset(text, 'a' + i % 26, sizeof text);
+        must(nl_heap_add(heap, (nl_str){text, sizeof text}, (nl_string_view *)nl_vector_values(&all) + i));
+    }
+    must(nl_vector_slice(&all, 10, 2, NULL, &slice));
+    must(nl_vector_own(&slice, NULL, &own));
+    nl_vector_fini(&slice);
+    nl_vector_fini(&all);
+    assert_int_equal(own.length, 2);
+    assert_true(nl_heap_bytes(own.heap) < 100000); /* 400,000 bytes are gone */
+    const nl_str text = nl_view_str((const nl_string_view *)own.values + 1);
+    assert_int_equal(text.length, 400);
+    assert_int_equal(text.data[399], 'a' + 11);
+    nl_vector_fini(&own);
+}
+
 static void test_equal_rows_hash_equal_in_every_encoding(void **state)
 {
     (void)state;
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_slice_gives_a_run_of_rows),
         cmocka_unit_test(test_flatten_keeps_the_rows),
         cmocka_unit_test(test_concat_puts_parts_in_order),
+        cmocka_unit_test(test_owned_strings_hold_nothing_of_other_rows),
         cmocka_unit_test(test_equal_rows_hash_equal_in_every_encoding),
         cmocka_unit_test(test_dense_lists_have_no_gaps),
         cmocka_unit_test(test_numbers_hash_by_value_whatever_their_width),

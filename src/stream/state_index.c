@@ -234,10 +234,23 @@ static nl_status spill_old(nl_state_index *index)
     return status;
 }
 
+/* Heaps of the batches that the rows came from are let go. */
+static nl_status own_strings(nl_state_index *index, nl_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->column_count; i++) {
+        nl_vector own = {0};
+        NL_TRY(nl_vector_own(&batch->columns[i], index->memory, &own));
+        nl_vector_fini(&batch->columns[i]);
+        nl_vector_move(&own, &batch->columns[i]);
+    }
+    return NULL;
+}
+
 static nl_status merge_batches(nl_state_index *index, const chunk *a, const chunk *b, nl_batch *merged)
 {
     const nl_batch *const parts[] = {&a->batch, &b->batch};
-    return nl_batch_concat(parts, 2, index->memory, merged);
+    NL_TRY(nl_batch_concat(parts, 2, index->memory, merged));
+    return own_strings(index, merged);
 }
 
 /* Two chunks become one; dead rows keep their slots. */
@@ -305,6 +318,7 @@ static nl_status copy_rows(nl_state_index *index, const nl_batch *batch, nl_batc
     const nl_batch *const parts[] = {batch, &none};
     nl_status status = nl_batch_concat(parts, 2, index->memory, copy);
     nl_batch_fini(&none);
+    if (!status) status = own_strings(index, copy);
     for (uint32_t i = 0; !status && i < copy->column_count; i++) nl_vector_relabel(&copy->columns[i], index->types[i]);
     return status;
 }

@@ -102,9 +102,11 @@ nl_status nl_stream_options_take(const start_message *message, nl_session *sessi
     options->options = list;
     options->partition_columns = columns;
     options->name = nl_message_text(message->query_name);
-    if (message->n_clustering_column_names) return nl_connect_unsupported("clusterBy");
     NL_TRY(take_mode(message, &options->mode));
     NL_TRY(take_trigger(message, options));
-    return take_sink(message, session, arena, options);
+    NL_TRY(take_sink(message, session, arena, options));
+    /* It is about tables that a query makes; folders of files are written as without it, as Spark writes them. */
+    if (message->n_clustering_column_names && options->sink == NL_SINK_TABLE) return nl_connect_unsupported("clusterBy for tables");
+    return NULL;
 }
 

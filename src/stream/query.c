@@ -72,17 +72,22 @@ static void copy_offsets(nl_stream_query *query, bool is_back)
     }
 }
 
-/* What held in the first batch holds for the query: confs of the session count for a new checkpoint only. */
+/* What held in the first batch holds for the query: confs of the session count for a new checkpoint only. Those that Spark has
+ * written and nilas has no use for are handed on. */
 static nl_status keep_confs(nl_stream_query *query, const nl_stream_offsets *offsets)
 {
-    nl_property *confs = NL_NEW_ARRAY(query->arena, nl_property, query->conf_count + 1);
+    nl_property *confs = NL_NEW_ARRAY(query->arena, nl_property, (size_t)query->conf_count + offsets->conf_count + 1);
+    uint32_t count = 0;
+    for (; count < offsets->conf_count; count++) confs[count] = (nl_property){nl_arena_str(query->arena, offsets->confs[count].key), nl_arena_str(query->arena, offsets->confs[count].value)};
     for (uint32_t i = 0; i < query->conf_count; i++) {
-        confs[i] = query->confs[i];
-        for (uint32_t k = 0; k < offsets->conf_count; k++)
-            if (nl_str_equal(offsets->confs[k].key, confs[i].key)) confs[i].value = nl_arena_str(query->arena, offsets->confs[k].value);
-        if (nl_str_is(confs[i].key, MULTIPLE_WATERMARKS)) query->is_watermark_max = nl_str_is_nocase(confs[i].value, "max");
+        uint32_t k = 0;
+        while (k < offsets->conf_count && !nl_str_equal(confs[k].key, query->confs[i].key)) k++;
+        if (k == offsets->conf_count) confs[count++] = query->confs[i];
     }
+    for (uint32_t i = 0; i < count; i++)
+        if (nl_str_is(confs[i].key, MULTIPLE_WATERMARKS)) query->is_watermark_max = nl_str_is_nocase(confs[i].value, "max");
     query->confs = confs;
+    query->conf_count = count;
     return nl_arena_check(query->arena);
 }
 

@@ -225,7 +225,109 @@ def who_waits_for_a_query_hears_how_it_ends(spark, folder):
     assert not query.isActive
 
 
-ONLY_HERE = [who_waits_for_a_query_hears_how_it_ends, a_function_gets_every_batch_once, a_function_may_keep_a_table, an_exception_of_a_function_ends_the_query, rows_reach_foreach, listeners_hear_of_everything,
+def unpack(folder, name):
+    """A checkpoint that Spark 4.0.1 wrote for the files of `events` (real files of its state are left out)."""
+    with open(os.path.join(HERE, "streaming_checkpoints.json"), encoding="utf-8") as file:
+        files = json.load(file)[name]
+    for path, text in files.items():
+        path = os.path.join(folder, name, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write((text or "").replace("FOLDER", folder))
+    return os.path.join(folder, name)
+
+
+def a_checkpoint_of_spark_goes_on(spark, folder):
+    checkpoint = unpack(folder, "plain")
+    df = events(spark, folder, BATCHES[:3]).select("k", "v")
+    query = df.writeStream.format("memory").queryName("goes_on").option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert plain(spark.table("goes_on").collect()) == plain([("a", 6), ("b", 7)]), spark.table("goes_on").collect()
+    assert str(query.id) == "c37c70d3-6e61-4290-a211-6dee9373f539" and [progress.batchId for progress in query.recentProgress] == [2]
+    with open(os.path.join(checkpoint, "offsets", "2"), encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    assert "spark.sql.streaming.stateStore.rocksdb.formatVersion" in json.loads(lines[1])["conf"] and json.loads(lines[2]) == {"logOffset": 2}, lines
+
+
+def state_of_spark_is_refused(spark, folder):
+    checkpoint = unpack(folder, "state")
+    df = events(spark, folder, BATCHES[:3]).groupBy("k").count()
+    try:
+        df.writeStream.format("noop").outputMode("update").option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination(60)
+        raise AssertionError("it begins anew")
+    except Exception as error:
+        assert "state of Spark cannot be read" in str(error), error
+
+
+def removed_deltas_are_missed(spark, folder):
+    df = events(spark, folder, BATCHES[:3]).groupBy("k").count()
+
+    def run():
+        query = df.writeStream.format("noop").outputMode("update").option("checkpointLocation", folder + "/c").trigger(availableNow=True).start()
+        query.awaitTermination(60)
+
+    run()
+    os.remove(folder + "/c/state/0/groups/2.delta")
+    put(os.path.join(folder, "in"), 9, [{"t": SECOND % 1, "k": "a", "v": 0}])
+    try:
+        run()
+        raise AssertionError("it goes on")
+    except Exception as error:
+        assert "2.delta: it is not there" in str(error), error
+
+
+def state_survives_its_snapshots(spark, folder):
+    """Thirty versions with restarts in between: deltas, snapshots, what is removed; and old files go."""
+    path = os.path.join(folder, "in")
+    total = {}
+    for number in range(30):
+        rows = [{"t": SECOND % (number + i), "k": f"k{(number * 7 + i) % 40}", "v": number} for i in range(5)]
+        for row in rows:
+            total[row["k"]] = total.get(row["k"], 0) + row["v"]
+        put(path, number, rows)
+        if number % 6 == 5:
+            df = spark.readStream.schema("t timestamp, k string, v int").option("maxFilesPerTrigger", 1).json(path)
+            query = df.groupBy("k").agg(F.sum("v").alias("v")).writeStream.format("memory").queryName("survives").outputMode("complete")
+            query = query.option("checkpointLocation", folder + "/c").trigger(availableNow=True).start()
+            assert query.awaitTermination(60)
+            assert plain(spark.table("survives").collect()) == plain(total.items()), number
+    files = sorted(os.listdir(folder + "/c/state/0/groups"), key=lambda name: int(name.split(".")[0]))
+    assert len(files) <= 21 and sum(name.endswith(".snapshot") for name in files) == 2 and files[-1].startswith("30."), files
+
+
+def state_is_larger_than_memory(spark, folder):
+    if not os.environ.get("NILAS_LONG"):
+        return
+    spark.sql("CREATE TABLE lake.only.large (k BIGINT, v STRING) USING iceberg")
+    for i in range(3):
+        spark.sql(f"INSERT INTO lake.only.large SELECT id + {i * 1000000}, repeat(concat('text ', id), 10) FROM range(1000000)")
+    df = spark.readStream.option("streaming-max-files-per-micro-batch", 1).table("lake.only.large").dropDuplicates(["k", "v"])
+    query = df.writeStream.format("noop").option("checkpointLocation", folder + "/c").start()
+    query.processAllAvailable()
+    spark.sql("INSERT INTO lake.only.large SELECT id * 1000, repeat(concat('text ', (id * 1000) % 1000000), 10) FROM range(4000)")
+    query.processAllAvailable()
+    assert query.lastProgress.stateOperators[0].numRowsTotal == 3001000, query.lastProgress.json
+    query.stop()
+
+
+def memory_stays_flat_over_many_batches(spark, folder):
+    if not os.environ.get("NILAS_LONG"):
+        return
+    df = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 20).load().withWatermark("timestamp", "10 seconds")
+    query = df.groupBy(F.window("timestamp", "5 seconds"), F.col("value") % 7).count().writeStream.format("noop").option("checkpointLocation", folder + "/c").start()
+    seen = {}
+    while not query.lastProgress or query.lastProgress.batchId < 2500:
+        time.sleep(0.2)
+        if query.lastProgress:
+            seen[query.lastProgress.batchId // 500] = SERVERS[-1].memory_bytes() >> 20
+    query.stop()
+    assert seen[4] < seen[2] + 8, seen  # buffers that are kept for the next batch have their limit by then
+    assert len(query.recentProgress) == 100 and len(os.listdir(folder + "/c/offsets")) <= 111, (len(query.recentProgress), len(os.listdir(folder + "/c/offsets")))
+
+
+SERVERS = []
+ONLY_HERE = [a_checkpoint_of_spark_goes_on, state_of_spark_is_refused, removed_deltas_are_missed, state_survives_its_snapshots, state_is_larger_than_memory, memory_stays_flat_over_many_batches,
+             who_waits_for_a_query_hears_how_it_ends, a_function_gets_every_batch_once, a_function_may_keep_a_table, an_exception_of_a_function_ends_the_query, rows_reach_foreach, listeners_hear_of_everything,
              files_count_once, a_query_waits_for_its_interval, another_run_takes_the_checkpoint, damaged_state_is_refused, what_is_not_there_says_so]
 
 
@@ -292,6 +394,7 @@ def main():
             spark = connected(server.url)
             problems += run_cases(spark, folder, wanted)
             spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.only")
+            SERVERS.append(server)
             for test in ONLY_HERE:
                 if wanted and test.__name__ not in wanted:
                     continue

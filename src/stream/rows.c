@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
-#include "exec/expression.h"
+#include "exec/source/parts_scan.h"
 #include "exec/spill.h"
 
 typedef struct row_set { /* counted: by its rows and by scans */
@@ -25,25 +25,6 @@ struct nl_stream_rows {
     nl_mutex *mutex; /* owned */
     row_set *set; /* guarded by mutex; counted */
 };
-
-typedef struct rows_scan {
-    nl_scan base;
-    nl_table *table; /* counted */
-    row_set *set;    /* counted */
-    uint32_t part_count, batch_count;
-    nl_query *query;
-    const nl_logical *node;
-    nl_program *filter; /* or NULL */
-    atomic_uint next_part;
-    atomic_uint_fast64_t row_count;
-} rows_scan;
-
-typedef struct rows_reader {
-    nl_scan_reader base;
-    nl_program_state *filter;
-    nl_batch batch; /* the present part, shared or read */
-    uint32_t offset;
-} rows_reader;
 
 static nl_status no_memory(size_t bytes)
 {
@@ -105,84 +86,25 @@ static nl_status read_part(const nl_stream_rows *rows, const row_set *set, uint3
     return status;
 }
 
-static nl_status open_part(rows_scan *scan, rows_reader *self, uint32_t part)
+typedef struct held_rows { /* what a scan reads: the set in force when it began */
+    nl_table *table; /* counted */
+    row_set *set;    /* counted */
+    uint32_t batch_count;
+} held_rows;
+
+static nl_status read_held(void *owner, uint32_t part, nl_memory *memory, nl_batch *batch)
 {
-    nl_batch_fini(&self->batch);
-    self->offset = 0;
-    self->base.morsel = part;
-    NL_TRY(read_part(NL_CONTAINER(scan->table, nl_stream_rows, base), scan->set, scan->batch_count, part, scan->query->memory, &self->batch));
-    atomic_fetch_add(&scan->row_count, self->batch.row_count);
-    return NULL;
+    const held_rows *held = owner;
+    return read_part(NL_CONTAINER(held->table, nl_stream_rows, base), held->set, held->batch_count, part, memory, batch);
 }
 
-static nl_status take_rows(rows_scan *scan, rows_reader *self, nl_batch *batch)
+static void release_held(void *owner)
 {
-    const uint32_t count = NL_MIN(self->batch.row_count - self->offset, NL_BATCH_ROWS);
-    NL_TRY(nl_batch_init(batch, scan->node->column_count, count));
-    for (uint32_t i = 0; i < scan->node->column_count; i++)
-        NL_TRY(nl_vector_slice(&self->batch.columns[scan->node->scan.table_columns[i]], self->offset, count, scan->query->memory, &batch->columns[i]));
-    self->offset += count;
-    return self->filter ? nl_program_filter(self->filter, batch) : NULL;
+    held_rows *held = owner;
+    release_set(held->set);
+    nl_table_release(held->table);
+    free(held);
 }
-
-static nl_status rows_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)
-{
-    rows_reader *self = NL_CONTAINER(base, rows_reader, base);
-    rows_scan *scan = NL_CONTAINER(base->scan, rows_scan, base);
-    *is_done = false;
-    for (;;) {
-        while (self->offset < self->batch.row_count) {
-            NL_TRY(take_rows(scan, self, batch));
-            if (nl_batch_live_rows(batch) > 0) return NULL;
-            nl_batch_fini(batch);
-        }
-        NL_TRY(nl_cancel_check(scan->query->cancel));
-        const uint32_t part = atomic_fetch_add(&scan->next_part, 1);
-        *is_done = part >= scan->part_count;
-        if (*is_done) return NULL;
-        NL_TRY(open_part(scan, self, part));
-    }
-}
-
-static void free_reader(nl_scan_reader *base)
-{
-    rows_reader *self = NL_CONTAINER(base, rows_reader, base);
-    if (self->filter) nl_program_state_free(self->filter);
-    nl_batch_fini(&self->batch);
-    free(self);
-}
-
-static nl_status new_reader(nl_scan *base, uint32_t worker, nl_scan_reader **reader)
-{
-    rows_scan *scan = NL_CONTAINER(NL_UNCONST(base), rows_scan, base);
-    rows_reader *made = calloc(1, sizeof *made);
-    if (!made) return no_memory(sizeof *made);
-    made->base.scan = base;
-    nl_status status = NULL;
-    if (scan->filter)
-        status = nl_program_state_new(scan->filter, scan->query->confs, scan->query->memory, scan->query->text, worker, &made->filter);
-    if (status)
-        free(made);
-    else
-        *reader = &made->base;
-    return status;
-}
-
-static void append_metrics(const nl_scan *base, nl_builder *out)
-{
-    const rows_scan *scan = NL_CONTAINER(NL_UNCONST(base), rows_scan, base);
-    nl_append_f(out, "rows %llu", (unsigned long long)atomic_load(&scan->row_count));
-}
-
-static void free_scan(nl_scan *base)
-{
-    rows_scan *scan = NL_CONTAINER(NL_UNCONST(base), rows_scan, base);
-    release_set(scan->set);
-    nl_table_release(scan->table);
-    free(scan);
-}
-
-static const nl_scan_ops scan_ops = {.new_reader = new_reader, .next = rows_next, .free_reader = free_reader, .append_metrics = append_metrics, .free = free_scan};
 
 /* ---- the table ---- */
 
@@ -199,23 +121,19 @@ static nl_status estimate(const nl_table *table, const nl_logical *scan, int64_t
     return NULL;
 }
 
+static uint32_t part_count(const row_set *set, uint32_t batch_count)
+{
+    return batch_count + nl_spill_chunk_count(set->spill);
+}
+
 static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
-    rows_scan *scan = calloc(1, sizeof *scan);
-    if (!scan) return no_memory(sizeof *scan);
-    scan->base.ops = &scan_ops;
-    scan->table = nl_table_retain(table);
-    scan->set = hold_set(rows_of(table), &scan->batch_count);
-    scan->part_count = scan->batch_count + (scan->set->spill ? nl_spill_chunk_count(scan->set->spill) : 0);
-    scan->query = query;
-    scan->node = node;
-    nl_status status = NULL;
-    if (node->scan.filter) status = nl_program_compile_filter(query->arena, node->scan.filter, node->columns, node->column_count, &scan->filter);
-    if (status)
-        free_scan(&scan->base);
-    else
-        *out = &scan->base;
-    return status;
+    held_rows *held = calloc(1, sizeof *held);
+    if (!held) return no_memory(sizeof *held);
+    held->table = nl_table_retain(table);
+    held->set = hold_set(rows_of(table), &held->batch_count);
+    const nl_parts parts = {.count = part_count(held->set, held->batch_count), .read = read_held, .owner = held, .release = release_held};
+    return nl_parts_scan_new(&parts, query, node, out);
 }
 
 static void append_text(const nl_table *table, nl_builder *out)
@@ -373,7 +291,7 @@ nl_status nl_stream_rows_batch(const nl_stream_rows *rows, uint32_t i, nl_memory
     uint32_t batch_count;
     row_set *set = hold_set(rows, &batch_count);
     nl_status status = NULL;
-    *is_done = i >= batch_count + (set->spill ? nl_spill_chunk_count(set->spill) : 0);
+    *is_done = i >= part_count(set, batch_count);
     if (!*is_done) status = read_part(rows, set, batch_count, i, memory, batch);
     release_set(set);
     return status;

@@ -1,10 +1,10 @@
 /* exec/source/batches_source.c - rows that are there already: batches held in memory, as a client sent them or a cache keeps
- * them, or in a spill file. Each batch is one piece of work, cut to the engine's size; the scan's filter is applied here. */
+ * them, or in a spill file. */
 #include "exec/sources.h"
 
 #include <stdlib.h>
 
-#include "exec/expression.h"
+#include "exec/source/parts_scan.h"
 #include "exec/spill.h"
 
 typedef struct batches_source {
@@ -17,37 +17,9 @@ typedef struct batches_source {
     uint64_t identity[2];
 } batches_source;
 
-typedef struct batches_scan {
-    nl_scan base;
-    const batches_source *source; /* counted */
-    nl_query *query;
-    const nl_logical *node;
-    nl_program *filter; /* or NULL */
-    atomic_uint next_batch;
-    atomic_uint_fast64_t row_count;
-} batches_scan;
-
-typedef struct batches_reader {
-    nl_scan_reader base;
-    nl_program_state *filter;
-    nl_batch batch; /* present one; zeroed: none */
-    uint32_t offset;
-} batches_reader;
-
 static nl_status no_memory(size_t bytes)
 {
     return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
-
-static nl_status take_rows(batches_reader *self, nl_batch *batch)
-{
-    batches_scan *scan = NL_CONTAINER(self->base.scan, batches_scan, base);
-    const uint32_t count = NL_MIN(self->batch.row_count - self->offset, NL_BATCH_ROWS);
-    NL_TRY(nl_batch_init(batch, scan->node->column_count, count));
-    for (uint32_t i = 0; i < scan->node->column_count; i++)
-        NL_TRY(nl_vector_slice(&self->batch.columns[scan->node->scan.table_columns[i]], self->offset, count, scan->query->memory, &batch->columns[i]));
-    self->offset += count;
-    return self->filter ? nl_program_filter(self->filter, batch) : NULL;
 }
 
 static uint32_t batch_count(const batches_source *source)
@@ -55,95 +27,22 @@ static uint32_t batch_count(const batches_source *source)
     return source->spill ? nl_spill_chunk_count(source->spill) : source->batch_count;
 }
 
-static nl_status read_batch(const batches_scan *scan, uint32_t i, nl_batch *batch)
+static nl_status read_batch(void *owner, uint32_t i, nl_memory *memory, nl_batch *batch)
 {
-    if (scan->source->spill) return nl_spill_read(scan->source->spill, i, scan->query->memory, batch);
-    return nl_batch_ref(&scan->source->batches[i], batch);
+    const batches_source *source = owner;
+    if (source->spill) return nl_spill_read(source->spill, i, memory, batch);
+    return nl_batch_ref(&source->batches[i], batch);
 }
 
-static nl_status batches_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)
+static void release_source(void *owner)
 {
-    batches_reader *self = NL_CONTAINER(base, batches_reader, base);
-    batches_scan *scan = NL_CONTAINER(base->scan, batches_scan, base);
-    *is_done = false;
-    for (;;) {
-        while (self->offset < self->batch.row_count) {
-            NL_TRY(take_rows(self, batch));
-            if (nl_batch_live_rows(batch) > 0) return NULL;
-            nl_batch_fini(batch);
-        }
-        NL_TRY(nl_cancel_check(scan->query->cancel));
-        const uint32_t next = atomic_fetch_add(&scan->next_batch, 1);
-        *is_done = next >= batch_count(scan->source);
-        nl_batch_fini(&self->batch);
-        self->offset = 0;
-        if (*is_done) return NULL;
-        NL_TRY(read_batch(scan, next, &self->batch));
-        self->base.morsel = next;
-        atomic_fetch_add(&scan->row_count, self->batch.row_count);
-    }
+    nl_table_release(owner);
 }
-
-static void free_batches_reader(nl_scan_reader *base)
-{
-    batches_reader *self = NL_CONTAINER(base, batches_reader, base);
-    if (self->filter) nl_program_state_free(self->filter);
-    nl_batch_fini(&self->batch);
-    free(self);
-}
-
-static nl_status new_batches_reader(nl_scan *base, uint32_t worker, nl_scan_reader **reader)
-{
-    batches_scan *scan = NL_CONTAINER(base, batches_scan, base);
-    batches_reader *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
-    self->base.scan = base;
-    nl_status status = NULL;
-    if (scan->filter) status = nl_program_state_new(scan->filter, scan->query->confs, scan->query->memory, scan->query->text, worker, &self->filter);
-    if (status)
-        free_batches_reader(&self->base);
-    else
-        *reader = &self->base;
-    return status;
-}
-
-static void append_batches_metrics(const nl_scan *base, nl_builder *out)
-{
-    const batches_scan *self = (const batches_scan *)(const void *)base;
-    nl_append_f(out, "rows %llu", (unsigned long long)atomic_load(&self->row_count));
-}
-
-static void free_batches_scan(nl_scan *base)
-{
-    batches_scan *self = NL_CONTAINER(base, batches_scan, base);
-    nl_table_release(&self->source->base);
-    free(self);
-}
-
-static const nl_scan_ops scan_ops = {
-    .new_reader = new_batches_reader,
-    .next = batches_next,
-    .free_reader = free_batches_reader,
-    .append_metrics = append_batches_metrics,
-    .free = free_batches_scan,
-};
 
 static nl_status open_batches(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
-    batches_scan *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
-    self->base.ops = &scan_ops;
-    self->source = (const batches_source *)(const void *)table;
-    (void)nl_table_retain(table);
-    self->query = query;
-    self->node = node;
-    nl_status status = NULL;
-    if (node->scan.filter) status = nl_program_compile_filter(query->arena, node->scan.filter, node->columns, node->column_count, &self->filter);
-    if (status)
-        free_batches_scan(&self->base);
-    else
-        *out = &self->base;
-    return status;
+    const nl_parts parts = {.count = batch_count((const batches_source *)(const void *)table), .read = read_batch, .owner = NL_UNCONST(nl_table_retain(table)), .release = release_source};
+    return nl_parts_scan_new(&parts, query, node, out);
 }
 
 static nl_status estimate_batches(const nl_table *table, const nl_logical *scan, int64_t *row_count, int64_t *bytes)

@@ -69,8 +69,20 @@ typedef enum nl_text_style {
     NL_TEXT_SHOW, /* DataFrame.show: NULL upper case inside; binary [0A FF]; intervals INTERVAL '1' DAY … */
     NL_TEXT_HIVE  /* spark-sql's rows: [1,null], ["a"], {"k":1}, {"x":1}; see surface/sql.md §8   */
 } nl_text_style;
+typedef enum nl_binary_style { /* spark.sql.binaryOutputStyle; UNSAID: the text style's own */
+    NL_BINARY_UNSAID,
+    NL_BINARY_UTF8,
+    NL_BINARY_BASIC,        /* [10, -1] */
+    NL_BINARY_BASE64,       /* without padding */
+    NL_BINARY_HEX,          /* 0AFF */
+    NL_BINARY_HEX_DISCRETE  /* [0A FF] */
+} nl_binary_style;
+nl_binary_style nl_binary_style_of(nl_str name); /* any case; UNSAID: none of that name */
+void nl_append_binary(nl_builder *out, nl_str bytes, nl_binary_style style); /* UNSAID: as UTF8 */
+
 typedef struct nl_text_options {
     nl_text_style style;
+    nl_binary_style binary;  /* at the end of a query, and of to_csv and to_xml */
     const nl_timezone *zone; /* of TIMESTAMP */
 } nl_text_options;
 void nl_vector_append_text(const nl_vector *vector, uint32_t row, const nl_text_options *options, nl_builder *out); /* null: NULL (null inside CAST nesting) */

@@ -206,6 +206,43 @@ static void append_as_text(nl_builder *out, nl_str bytes)
     }
 }
 
+static void append_base64(nl_builder *out, nl_str bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes.length; i += 3) {
+        const size_t count = NL_MIN(bytes.length - i, (size_t)3);
+        uint32_t group = 0;
+        for (size_t k = 0; k < 3; k++) group = group << 8 | (k < count ? (uint8_t)bytes.data[i + k] : 0u);
+        for (size_t k = 0; k <= count; k++) nl_append_char(out, digits[group >> (18 - 6 * k) & 63]);
+    }
+}
+
+static const char *const binary_styles[] = {[NL_BINARY_UTF8] = "UTF-8", [NL_BINARY_BASIC] = "BASIC", [NL_BINARY_BASE64] = "BASE64", [NL_BINARY_HEX] = "HEX", [NL_BINARY_HEX_DISCRETE] = "HEX_DISCRETE"};
+
+nl_binary_style nl_binary_style_of(nl_str name)
+{
+    for (uint32_t i = NL_BINARY_UTF8; i < NL_COUNT(binary_styles); i++)
+        if (nl_str_is_nocase(name, binary_styles[i])) return (nl_binary_style)i;
+    return NL_BINARY_UNSAID;
+}
+
+void nl_append_binary(nl_builder *out, nl_str bytes, nl_binary_style wanted)
+{
+    switch (wanted) {
+    case NL_BINARY_UNSAID:
+    case NL_BINARY_UTF8: append_as_text(out, bytes); return;
+    case NL_BINARY_HEX_DISCRETE: append_hex_bytes(out, bytes); return;
+    case NL_BINARY_BASE64: append_base64(out, bytes); return;
+    case NL_BINARY_HEX:
+        for (size_t i = 0; i < bytes.length; i++) nl_append_f(out, "%02X", (uint8_t)bytes.data[i]);
+        return;
+    case NL_BINARY_BASIC:
+        for (size_t i = 0; i < bytes.length; i++) nl_append_f(out, "%s%d", i ? ", " : "[", (int)(int8_t)bytes.data[i]);
+        nl_append_c(out, bytes.length ? "]" : "[]");
+        return;
+    }
+}
+
 static void append_leaf(const nl_value *value, const nl_text_options *options, bool is_nested, nl_builder *out)
 {
     char text[NL_NUMBER_TEXT_MAX];
@@ -248,7 +285,9 @@ static void append_leaf(const nl_value *value, const nl_text_options *options, b
         return;
     }
     case NL_TYPE_BINARY:
-        if (options->style == NL_TEXT_SHOW)
+        if (options->binary != NL_BINARY_UNSAID)
+            nl_append_binary(out, value->text, options->binary);
+        else if (options->style == NL_TEXT_SHOW)
             append_hex_bytes(out, value->text);
         else if (is_hive)
             append_as_text(out, value->text);

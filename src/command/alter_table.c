@@ -120,7 +120,10 @@ nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *stateme
         NL_TRY(nl_session_resolve_namespace(command->session, parts, count, command->arena, &name));
         return nl_catalog_update_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &property, 1, NULL, 0);
     }
+    const nl_plain_table *plain = NULL;
     NL_TRY(nl_command_refuse_view(command, &comment->name, "COMMENT ON TABLE"));
+    NL_TRY(nl_plain_find_name(command, &comment->name, &plain));
+    if (plain) return nl_plain_comment(command, plain, property.value);
     NL_TRY(nl_command_load_table(command, &comment->name, &name, &table));
     nl_status status = nl_table_change(table, change_properties, &change);
     nl_iceberg_table_release(table);
@@ -259,8 +262,8 @@ static const char *operation_name(nl_ast_alter_action action)
     case NL_AST_ALTER_ADD_COLUMNS: return "ALTER TABLE ... ADD COLUMN";
     case NL_AST_ALTER_RENAME_COLUMN: return "ALTER TABLE ... RENAME COLUMN";
     case NL_AST_ALTER_DROP_COLUMNS: return "ALTER TABLE ... DROP COLUMN";
-    case NL_AST_ALTER_COLUMNS:
-    case NL_AST_ALTER_CHANGE_COLUMN: return "ALTER TABLE ... ALTER COLUMN";
+    case NL_AST_ALTER_COLUMNS: return "ALTER TABLE ... ALTER COLUMN";
+    case NL_AST_ALTER_CHANGE_COLUMN: return "ALTER TABLE ... CHANGE COLUMN";
     case NL_AST_ALTER_REPLACE_COLUMNS: return "ALTER TABLE ... REPLACE COLUMNS";
     case NL_AST_ALTER_SET_PROPERTIES: return "ALTER TABLE ... SET TBLPROPERTIES";
     case NL_AST_ALTER_UNSET_PROPERTIES: return "ALTER TABLE ... UNSET TBLPROPERTIES";

@@ -226,7 +226,7 @@ static void write_view(nl_command *command, nl_json_writer *json, const nl_temp_
     if (view->sql.length) {
         put(json, "view_text", view->sql);
         if (is_permanent) put(json, "view_original_text", view->sql);
-        put(json, "view_schema_mode", is_permanent ? nl_str_from(nl_schema_binding_words(view->binding)) : NL_STR("BINDING"));
+        put(json, "view_schema_mode", is_permanent ? nl_str_from(nl_view_binding_words(command, view)) : NL_STR("BINDING"));
         put(json, "view_catalog_and_namespace", nl_command_dotted_name(command, &scope));
         put_names(json, "view_query_output_columns", columns, row_type->child_count);
     }

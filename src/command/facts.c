@@ -7,6 +7,7 @@
 #include "base/calendar.h"
 #include "base/number.h"
 #include "command/catalog_views.h"
+#include "plan/char_type.h"
 #include "storage/credentials.h"
 
 #define TEXT_MAX (16u << 20)
@@ -41,10 +42,10 @@ static void take_stored_columns(nl_command *command, nl_facts *facts)
     facts->row_type = nl_type_struct(command->arena, view->columns, view->column_count);
 }
 
-/* Without these a view's columns are those of its query. */
+/* Without these a view's columns are those of its query. A schema that evolves is noted when the view is read. */
 static bool keeps_columns(const nl_temp_view *view)
 {
-    return view->query_columns && view->binding != NL_AST_BINDING_EVOLUTION && view->binding != NL_AST_BINDING_TYPE_EVOLUTION;
+    return view->query_columns != NULL;
 }
 
 static nl_status find_view_columns(nl_command *command, const nl_str *parts, uint32_t part_count, nl_facts *facts)
@@ -59,8 +60,8 @@ static nl_status find_view_columns(nl_command *command, const nl_str *parts, uin
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count);
     for (uint32_t i = 0; i < plan->column_count; i++) {
         const nl_column *column = &plan->columns[i];
-        fields[i] = (nl_field){
-            .name = column->name, .type = column->type, .is_nullable = column->is_nullable, .comment = column->comment};
+        fields[i] = (nl_field){.name = column->name, .is_nullable = column->is_nullable, .comment = column->comment};
+        NL_TRY(nl_raw_type(command->arena, column, &fields[i].type));
     }
     facts->columns = plan->columns;
     facts->row_type = nl_type_struct(command->arena, fields, plan->column_count);
@@ -240,7 +241,8 @@ uint32_t nl_view_facts(nl_command *command, const nl_facts *facts, nl_view_fact 
     if (view->collation.length) items[count++] = (nl_view_fact){"Collation", view->collation};
     items[count++] = (nl_view_fact){"View Text", view->sql};
     items[count++] = (nl_view_fact){"View Original Text", view->sql};
-    if (view->binding != NL_AST_BINDING_UNSAID) items[count++] = (nl_view_fact){"View Schema Mode", nl_str_from(nl_schema_binding_words(view->binding))};
+    const char *binding = nl_view_binding_words(command, view);
+    if (*binding) items[count++] = (nl_view_fact){"View Schema Mode", nl_str_from(binding)};
     items[count++] = (nl_view_fact){"View Catalog and Namespace", nl_command_dotted_name(command, &scope)};
     items[count++] = (nl_view_fact){"View Query Output Columns", query_columns(command, view)};
     if (view->property_count > 0) items[count++] = (nl_view_fact){"Table Properties", nl_facts_list_text(command, view->properties, view->property_count)};

@@ -129,6 +129,7 @@ static nl_status drop_table(nl_command *command, const nl_ast_drop *drop)
     if (plain) return nl_plain_drop(command, plain);
     NL_TRY(nl_catalog_drop_table(name.catalog, &name.identifier, drop->is_purge, &was_dropped));
     if (was_dropped || drop->is_if_exists) return NULL;
+    NL_TRY(nl_check_session_namespace(command, &name));
     return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_quoted_name(command, &name)));
 }
 
@@ -145,6 +146,7 @@ static nl_status drop_view(nl_command *command, const nl_ast_drop *drop)
     bool was_dropped = false;
     if (name.catalog->ops->has_views) NL_TRY(nl_say_unknown(name.catalog->ops->drop_view(name.catalog, &name.identifier, &was_dropped), "dropping", name.identifier.name));
     if (was_dropped || drop->is_if_exists) return NULL;
+    NL_TRY(nl_check_session_namespace(command, &name));
     name.catalog_name = (nl_str){0};
     return NL_RAISE(VIEW_NOT_FOUND, NL_P_STR("relationName", nl_command_dotted_name(command, &name)));
 }

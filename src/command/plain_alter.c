@@ -364,6 +364,14 @@ static nl_status set_location(const plain_change *self)
     return nl_session_put_plain_table(self->command->session, &changed);
 }
 
+nl_status nl_plain_comment(nl_command *command, const nl_plain_table *table, nl_str comment)
+{
+    nl_plain_table changed = *table;
+    NL_TRY(nl_plain_check_own(command, table));
+    changed.comment = comment;
+    return nl_session_put_plain_table(command->session, &changed);
+}
+
 nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const nl_ast_alter_table *alter)
 {
     const plain_change self = {command, table, alter};

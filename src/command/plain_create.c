@@ -10,6 +10,7 @@
 #include "exec/source/plain_files.h"
 #include "exec/sources.h"
 #include "function/collation.h"
+#include "plan/char_type.h"
 
 #define SESSION_CATALOG "spark_catalog"
 
@@ -307,7 +308,10 @@ static nl_status create_from_query(plain_creation *self, nl_str location)
     NL_TRY(nl_cached_analyze(command, self->ast->query, &query));
     NL_TRY(nl_view_check_columns(command, query, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, query->column_count + 1);
-    for (uint32_t i = 0; i < query->column_count; i++) fields[i] = (nl_field){.name = query->columns[i].name, .type = query->columns[i].type, .is_nullable = true};
+    for (uint32_t i = 0; i < query->column_count; i++) {
+        fields[i] = (nl_field){.name = query->columns[i].name, .is_nullable = true};
+        NL_TRY(nl_raw_type(command->arena, &query->columns[i], &fields[i].type));
+    }
     NL_TRY(arrange(self, fields, query->column_count));
     NL_TRY(take_buckets(self));
     if (self->ast->is_replace) NL_TRY(drop_replaced(self));
@@ -326,6 +330,7 @@ nl_status nl_plain_create(nl_command *command, const nl_ast_create_table *create
     uint32_t count = 0;
     nl_fs *fs = NULL;
     nl_str location;
+    NL_TRY(nl_check_session_namespace(command, name));
     NL_TRY(prepare(&self, &location));
     if (create->query) return create_from_query(&self, location);
     NL_TRY(make_location(&self, location));

@@ -153,9 +153,8 @@ nl_status nl_plain_describe(nl_command *command, const nl_plain_table *table, bo
     fact_list list = {0};
     bool has_title = false;
     NL_TRY(add_partition_columns(command, table, rows));
-    if (!is_extended) return NULL;
     note_table(command, table, &list);
-    NL_TRY(add_section(rows, "# Detailed Table Information", &list));
+    if (is_extended) NL_TRY(add_section(rows, "# Detailed Table Information", &list));
     for (uint32_t i = 0; table->defaults && i < table->row_type->child_count; i++) {
         if (!table->defaults[i].data) continue;
         const nl_field *field = &table->row_type->children[i];

@@ -47,6 +47,7 @@ nl_str nl_plain_information(nl_command *command, const nl_plain_table *table, nl
 nl_str nl_plain_create_text(nl_command *command, const nl_plain_table *table); /* SHOW CREATE TABLE */
 NL_MUST_USE nl_status nl_plain_show_partitions(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition);
 NL_MUST_USE nl_status nl_plain_alter(nl_command *command, const nl_plain_table *table, const nl_ast_alter_table *alter);
+NL_MUST_USE nl_status nl_plain_comment(nl_command *command, const nl_plain_table *table, nl_str comment); /* COMMENT ON TABLE */
 NL_MUST_USE nl_status nl_plain_repair(nl_command *command, const nl_plain_table *table, bool adds, bool drops); /* MSCK REPAIR TABLE */
 
 /* Partitions by what a specification says of them: `pieces` has "b=x" for the columns that it names with a value, else data NULL. */

@@ -18,6 +18,15 @@ static nl_status raise_temporary(nl_command *command, const char *object, nl_str
                     NL_P_STR("tempObjName", nl_command_quoted(command, &temporary_name, 1)));
 }
 
+/* "`spark_catalog`.`db`.`v`" of the name that a view is kept by. */
+static nl_str full_name(nl_command *command, nl_str name)
+{
+    nl_str part, quoted = {0};
+    while (nl_str_next_part(&name, '.', &part))
+        quoted = nl_arena_f(command->arena, NL_STR_FMT "%s`" NL_STR_FMT "`", NL_STR_ARG(quoted), quoted.length ? "." : "", NL_STR_ARG(part));
+    return quoted;
+}
+
 static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_resolved_relation *found)
 {
     const nl_temp_view *made = command->made_view;
@@ -30,7 +39,7 @@ static nl_status resolve_view(nl_command *command, const nl_temp_view *view, nl_
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create view " NL_STR_FMT " that references temporary view: [" NL_STR_FMT "]", NL_STR_ARG(made->name),
                              NL_STR_ARG(view->name));
     if (made && nl_view_is_permanent(made) && !nl_view_is_permanent(view))
-        return raise_temporary(command, "VIEW", nl_command_quoted(command, &made->name, 1), "VIEW", view->name);
+        return raise_temporary(command, "VIEW", full_name(command, made->name), "VIEW", view->name);
     if (command->made_function.data && !nl_view_is_permanent(view)) return raise_temporary(command, "FUNCTION", command->made_function, "VIEW", view->name);
     if (view->make_query) {
         found->view_text = NL_STR("");
@@ -339,6 +348,7 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     }
     /* parquet.`/a/b`: what has a slash is no table's name, so that no catalog is asked. */
     const bool is_files = part_count == 2 && nl_file_format_is_known(parts[0]);
+    if (is_files && parts[1].length == 0) return NL_RAISE(INVALID_EMPTY_LOCATION, NL_P("location", ""));
     if (is_files && nl_str_find(parts[1], NL_STR("/"), 0) != NL_NOT_FOUND) return find_files(command, parts, found);
     const nl_str *full = parts;
     uint32_t full_count = part_count;
@@ -434,11 +444,24 @@ static nl_status find_function(nl_resolver *self, const nl_str *parts, uint32_t 
     return NULL;
 }
 
+static nl_status note_view(nl_resolver *self, const nl_resolved_relation *found, const nl_field *columns, const nl_str *query_columns, uint32_t count)
+{
+    nl_command *command = command_of(self);
+    const nl_temp_view *view = nl_command_find_view(command, found->name, found->name_count);
+    if (!view || !nl_view_is_permanent(view)) return NULL;
+    nl_temp_view *changed = nl_view_copy(command->arena, view);
+    changed->columns = columns;
+    changed->query_columns = query_columns;
+    changed->column_count = count;
+    return nl_session_put_view(command->session, changed, true);
+}
+
 void nl_command_resolver_init(nl_command *command)
 {
     command->resolver = (nl_resolver){.find_relation = find_relation,
                                       .find_variable = find_variable,
                                       .find_function = find_function,
+                                      .note_view = note_view,
                                       .find_files = nl_command_find_files,
                                       .run = nl_command_run_plan};
 }

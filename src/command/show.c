@@ -94,7 +94,7 @@ static nl_status add_name(nl_rows *rows, nl_str scope, nl_str name, bool is_temp
 }
 
 /* Temporary views, and those that live in the namespace for the session (their names hold the whole path). */
-static nl_status add_views(nl_command *command, const nl_session_name *scope, nl_str pattern, bool with_temporary, nl_rows *rows)
+static nl_status add_views(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
 {
     nl_session_name inside = *scope;
     inside.identifier.name = (nl_str){0};
@@ -104,7 +104,7 @@ static nl_status add_views(nl_command *command, const nl_session_name *scope, nl
     for (uint32_t i = 0; (view = nl_session_view_at(command->session, i)) != NULL; i++) {
         const bool is_persistent = nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND;
         if (is_persistent && !nl_str_starts(view->name, prefix)) continue;
-        if (!is_persistent && !with_temporary) continue;
+        if (view->is_global && !nl_str_is_nocase(scope_name, "global_temp")) continue; /* they have a namespace of their own */
         const nl_str name = is_persistent ? nl_str_slice(view->name, prefix.length, view->name.length) : view->name;
         if (!nl_command_matches(pattern, name)) continue;
         const nl_str shown_scope = is_persistent ? scope_name : view->is_global ? NL_STR("global_temp") : NL_STR("");
@@ -149,7 +149,7 @@ static nl_status show_tables(nl_command *command, const nl_ast_show *show)
     }
     if (nl_str_is(scope.catalog_name, "spark_catalog")) NL_TRY(add_plain_tables(command, &scope, show->pattern, rows));
     /* The session catalog lists temporary views among its tables; other catalogs do not. */
-    return nl_str_is(scope.catalog_name, "spark_catalog") ? add_views(command, &scope, show->pattern, true, rows) : NULL;
+    return nl_str_is(scope.catalog_name, "spark_catalog") ? add_views(command, &scope, show->pattern, rows) : NULL;
 }
 
 static nl_status show_views(nl_command *command, const nl_ast_show *show)
@@ -158,6 +158,7 @@ static nl_status show_views(nl_command *command, const nl_ast_show *show)
     nl_rows *rows = NULL;
     NL_TRY(resolve_scope(command, show, &scope));
     NL_TRY(name_rows(command, "viewName", &rows));
+    if (nl_str_is(scope.catalog_name, "spark_catalog")) nl_command_set_kind(command, NL_RESULT_SHOW_TABLES);
     if (scope.catalog->ops->has_views) {
         nl_name_list list = {0};
         NL_TRY(scope.catalog->ops->list_views(scope.catalog, scope.identifier.namespace_parts, scope.identifier.namespace_count, command->arena, &list));
@@ -166,7 +167,7 @@ static nl_status show_views(nl_command *command, const nl_ast_show *show)
             if (nl_command_matches(show->pattern, item->name)) NL_TRY(add_name(rows, join_parts(command, item->namespace_parts, item->namespace_count), item->name, false));
         }
     }
-    return add_views(command, &scope, show->pattern, true, rows);
+    return add_views(command, &scope, show->pattern, rows);
 }
 
 static int compare_texts(const void *a, const void *b)

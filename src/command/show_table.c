@@ -171,6 +171,7 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
         append_literal(&text, column->comment);
     }
     nl_append_c(&text, ")\n");
+    if (view->collation.length) nl_append_f(&text, "DEFAULT COLLATION " NL_STR_FMT "\n", NL_STR_ARG(view->collation));
     if (view->comment.length) {
         nl_append_c(&text, "COMMENT ");
         append_literal(&text, view->comment);
@@ -183,7 +184,7 @@ static nl_status show_create_view(nl_command *command, const nl_facts *facts)
         append_literal(&text, nl_shown_value(view->properties[i].key, view->properties[i].value));
         if (i + 1 == view->property_count) nl_append_c(&text, ")\n");
     }
-    const char *binding = nl_schema_binding_words(view->binding);
+    const char *binding = nl_view_binding_words(command, view);
     if (!facts->catalog_view && *binding) nl_append_f(&text, "WITH SCHEMA %s\n", binding);
     nl_append_f(&text, "%s" NL_STR_FMT "\n", facts->catalog_view ? "AS\n" : "AS ", NL_STR_ARG(view->sql));
     const nl_str statement = nl_facts_take(command, &text);
@@ -312,12 +313,12 @@ static nl_str view_information(nl_command *command, const nl_temp_view *view, co
     append_line(&text, "Created By", NL_STR("Spark 4.0.1"));
     append_line(&text, "Type", NL_STR("VIEW"));
     if (view->comment.length) append_line(&text, "Comment", view->comment);
+    if (view->sql.length) append_line(&text, "View Text", view->sql);
+    if (nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaBindingMode")) append_line(&text, "View Schema Mode", NL_STR("BINDING"));
     if (view->sql.length) {
         const nl_session_name scope = {
             .catalog_name = view->catalog,
             .identifier = {.namespace_parts = view->namespace_parts, .namespace_count = view->namespace_count}};
-        append_line(&text, "View Text", view->sql);
-        if (nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaBindingMode")) append_line(&text, "View Schema Mode", NL_STR("BINDING"));
         append_line(&text, "View Catalog and Namespace", nl_command_dotted_name(command, &scope));
         nl_append_c(&text, "View Query Output Columns: [");
         for (uint32_t i = 0; i < facts->row_type->child_count; i++) {

@@ -29,7 +29,8 @@ static nl_str lookup(nl_session *session, nl_arena *arena, nl_str name)
             name = nl_str_slice(name, strlen(conf_prefixes[i]), name.length);
     if (nl_str_starts(name, NL_STR("env:"))) return nl_str_from(getenv(nl_str_c(arena, nl_str_slice(name, 4, name.length))));
     if (nl_str_starts(name, NL_STR("system:"))) return system_property(session, arena, nl_str_slice(name, 7, name.length));
-    const nl_str value = nl_session_get(session, name);
+    nl_str value = nl_session_get(session, name);
+    if (!value.data) value = nl_session_get(session, nl_arena_f(arena, "hivevar:" NL_STR_FMT, NL_STR_ARG(name))); /* SET hivevar:x=1 */
     return value.data || nl_str_find_char(name, ':', 0) != NL_NOT_FOUND ? value : NL_STR("");
 }
 

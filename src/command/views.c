@@ -3,6 +3,7 @@
 
 #include "exec/sources.h"
 #include "function/collation.h"
+#include "plan/char_type.h"
 
 const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *parts, uint32_t part_count)
 {
@@ -39,6 +40,13 @@ nl_status nl_command_refuse_view(nl_command *command, const nl_ast_name *name, c
     return nl_command_at(command, NL_RAISE(EXPECT_TABLE_NOT_VIEW__NO_ALTERNATIVE, NL_P("operation", operation),
                                            NL_P_STR("viewName", nl_command_quoted(command, parts, count))),
                          name->range);
+}
+
+nl_status nl_check_session_namespace(nl_command *command, const nl_session_name *name)
+{
+    if (!nl_str_is(name->catalog_name, "spark_catalog") || name->identifier.namespace_count < 2) return NULL;
+    return NL_RAISE(REQUIRES_SINGLE_PART_NAMESPACE, NL_P("sessionCatalog", "spark_catalog"),
+                    NL_P_STR("namespace", nl_command_quoted(command, name->identifier.namespace_parts, name->identifier.namespace_count)));
 }
 
 nl_status nl_view_raise_temporary(nl_command *command, const char *operation, const nl_temp_view *view)
@@ -78,8 +86,10 @@ nl_status nl_view_set_columns(nl_command *command, const nl_logical *plan, const
         const nl_column *column = &plan->columns[i];
         if (column->is_hidden) continue;
         names[count] = column->name;
+        const nl_type *type = NULL;
+        NL_TRY(nl_raw_type(command->arena, column, &type));
         columns[count] = (nl_field){.name = named ? named[count].name.text : column->name,
-                                    .type = column->type,
+                                    .type = type,
                                     .is_nullable = column->is_nullable,
                                     .comment = named && named[count].has_comment ? named[count].comment : column->comment};
         count++;
@@ -100,6 +110,12 @@ const char *nl_schema_binding_words(nl_ast_schema_binding binding)
     case NL_AST_BINDING_EVOLUTION: return "EVOLUTION";
     }
     return "";
+}
+
+const char *nl_view_binding_words(nl_command *command, const nl_temp_view *view)
+{
+    if (!nl_session_get_bool(command->session, "spark.sql.legacy.viewSchemaBindingMode")) return "";
+    return nl_schema_binding_words(view->binding == NL_AST_BINDING_UNSAID ? NL_AST_BINDING_BINDING : view->binding);
 }
 
 nl_status nl_view_set_binding(nl_command *command, nl_ast_schema_binding said, nl_temp_view *view)
@@ -175,9 +191,11 @@ static nl_status persistent_name(nl_command *command, const nl_str *parts, uint3
     NL_TRY(nl_session_resolve(command->session, parts, part_count, command->arena, &resolved));
     if (!keeps_session_views(command, resolved.catalog_name))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Creating a view is not supported by catalog: " NL_STR_FMT, NL_STR_ARG(resolved.catalog_name));
+    NL_TRY(nl_check_session_namespace(command, &resolved));
     NL_TRY(nl_catalog_table_exists(resolved.catalog, &resolved.identifier, &exists));
     if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &resolved)));
     *name = nl_command_dotted_name(command, &resolved);
+    if (nl_str_is(resolved.catalog_name, "spark_catalog")) *name = lower(command->arena, *name); /* as the metastore keeps them */
     return NULL;
 }
 
@@ -198,6 +216,8 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
     else
         NL_TRY(persistent_name(command, parts, part_count, &view.name));
     if (nl_view_is_permanent(&view)) NL_TRY(nl_command_at(command, nl_view_set_binding(command, create->binding, &view), create->name.range));
+    const bool evolves_names = view.binding == NL_AST_BINDING_EVOLUTION && create->column_count > 0; /* names that the user gave stay */
+    if (evolves_names) view.binding = NL_AST_BINDING_TYPE_EVOLUTION;
     view.created_micros = command->confs.now_micros;
     NL_TRY(set_collation(command, &create->collation, &view));
     NL_TRY(check_query(command, create, &view));
@@ -221,21 +241,6 @@ static nl_str option_value(const nl_property *options, uint32_t option_count, co
     return (nl_str){0};
 }
 
-/* Columns without files: a view without rows. */
-static nl_status put_empty_view(nl_command *command, nl_str name, const nl_ast_create_temp_view_using *create, const nl_type *schema)
-{
-    nl_str list = {0};
-    for (uint32_t i = 0; i < schema->child_count; i++) {
-        const nl_field *field = &schema->children[i];
-        list = nl_arena_f(command->arena, NL_STR_FMT "%sCAST(NULL AS " NL_STR_FMT ") AS " NL_STR_FMT, NL_STR_ARG(list), i ? ", " : "",
-                          NL_STR_ARG(nl_type_sql(command->arena, field->type)), NL_STR_ARG(nl_command_quoted(command, &field->name, 1)));
-    }
-    const nl_temp_view view = {.name = name, .is_global = create->is_global,
-                               .sql = nl_arena_f(command->arena, "SELECT " NL_STR_FMT " WHERE false", NL_STR_ARG(list)),
-                               .catalog = nl_session_current_catalog(command->session)};
-    return nl_session_put_view(command->session, &view, create->is_replace);
-}
-
 nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statement *statement)
 {
     const nl_ast_create_temp_view_using *create = statement->create_temp_view_using;
@@ -253,12 +258,11 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     const nl_str path = option_value(options, option_count, "path");
     const nl_str format = provider[provider_count - 1];
     if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
-    if (!path.data && schema) return put_empty_view(command, parts[0], create, schema);
-    if (!path.data) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
+    if (!path.data && !schema) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
     /* The source outlives the statement: it is paid for by the session. */
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
-    NL_TRY(nl_file_source_new(fs, format, &path, 1, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
-    const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .handle = (void *)(uintptr_t)source, .free = release_source};
+    NL_TRY(nl_file_source_new(fs, format, &path, path.data != NULL, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
+    const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .created_micros = command->confs.now_micros, .handle = (void *)(uintptr_t)source, .free = release_source};
     return nl_session_put_view(command->session, &view, create->is_replace);
 }

@@ -40,6 +40,10 @@ typedef struct nl_eval_confs {
     bool is_plain_error;          /* spark.sql.legacy.raiseErrorWithoutErrorClass               */
     bool is_legacy_percentile;    /* spark.sql.legacy.percentileDiscCalculation                 */
     bool is_legacy_interval;      /* spark.sql.legacy.interval.enabled                          */
+    bool is_java_charsets;        /* spark.sql.legacy.javaCharsets: encode and decode know what Java knows */
+    bool replaces_codes;          /* spark.sql.legacy.codingErrorAction: what a charset lacks is replaced  */
+    bool counts_star;             /* spark.sql.legacy.allowStarWithSingleTableIdentifierInCount */
+    nl_binary_style binary_style; /* spark.sql.binaryOutputStyle                                */
     const nl_timezone *zone;      /* spark.sql.session.timeZone                                 */
     int64_t now_micros;           /* current_timestamp(): one instant for the whole statement   */
     nl_str current_catalog;

@@ -58,6 +58,8 @@ struct nl_resolver {
     /* Functions of CREATE FUNCTION; may be NULL. in_namespace as in find_relation. */
     nl_status (*find_function)(nl_resolver *self, const nl_str *parts, uint32_t part_count, const nl_str *in_namespace, uint32_t in_namespace_count,
                                nl_arena *arena, nl_sql_function *found);
+    /* A view whose schema evolves was found to have these columns; query_columns: what its query calls them. May be NULL. */
+    nl_status (*note_view)(nl_resolver *self, const nl_resolved_relation *view, const nl_field *columns, const nl_str *query_columns, uint32_t count);
     /* Files that a DataFrame reads; may be NULL. */
     nl_status (*find_files)(nl_resolver *self, const struct nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found);
     /* The first rows of a plan, run now: for DataFrame operators whose columns depend on the data. values: of row 0, row 1 …;

@@ -28,7 +28,7 @@ void nl_printer_flush(nl_printer *self)
 
 nl_str nl_printer_cell(nl_printer *self, const nl_batch *batch, uint32_t column, uint32_t row, nl_text_style style)
 {
-    const nl_text_options text = {.style = style, .zone = self->options->zone};
+    const nl_text_options text = {.style = style, .binary = self->options->binary, .zone = self->options->zone};
     nl_builder_clear(&self->cell);
     nl_vector_append_text(&batch->columns[column], row, &text, &self->cell);
     return nl_builder_str(&self->cell);

@@ -22,6 +22,7 @@ typedef struct nl_output_options {
     bool is_terminal;        /* widths as a terminal draws them, not as show() counts them */
     uint32_t columns_max;    /* TABLE: cells are shortened so that lines are no longer; 0: no limit */
     const nl_timezone *zone;
+    nl_binary_style binary;  /* spark.sql.binaryOutputStyle */
     void (*before_output)(void); /* called once, before the first byte; or NULL */
 } nl_output_options;
 

@@ -49,6 +49,7 @@ static nl_output_options output_options(const nl_shell *shell)
     const nl_session *session = shell->session;
     const bool has_header = nl_session_get_bool(session, "spark.sql.cli.print.header") || nl_session_get_bool(session, "hive.cli.print.header");
     return (nl_output_options){
+        .binary = nl_binary_style_of(nl_session_get(shell->session, NL_STR("spark.sql.binaryOutputStyle"))),
         .format = shell->flags->has_format ? shell->flags->format : shell->is_terminal ? NL_OUTPUT_TABLE : NL_OUTPUT_HIVE,
         .has_header = has_header,
         .is_terminal = shell->is_terminal,

@@ -16,7 +16,7 @@
 
 static nl_status print_result(nl_session *session, nl_result *result, FILE *out)
 {
-    const nl_output_options options = {.format = NL_OUTPUT_HIVE, .zone = nl_session_zone(session)};
+    const nl_output_options options = {.format = NL_OUTPUT_HIVE, .zone = nl_session_zone(session), .binary = nl_binary_style_of(nl_session_get(session, NL_STR("spark.sql.binaryOutputStyle")))};
     nl_output_facts facts;
     nl_arena *arena = nl_arena_new(NULL);
     const nl_str schema = nl_type_name(arena, nl_result_schema(result));

@@ -104,7 +104,7 @@ static nl_status format_value(nl_csv_writer *writer, const nl_vector *vector, ui
         int64_t value = id == NL_TYPE_DATE ? ((const int32_t *)reader.values)[index] : ((const int64_t *)reader.values)[index];
         return nl_text_append_datetime(&writer->options->formats, id, value, &writer->value);
     }
-    nl_text_options options = {.style = id == NL_TYPE_BINARY ? NL_TEXT_SHOW : NL_TEXT_CAST};
+    nl_text_options options = {.style = id == NL_TYPE_BINARY ? NL_TEXT_SHOW : NL_TEXT_CAST, .binary = writer->options->formats.binary};
     nl_vector_append_text(vector, row, &options, &writer->value);
     return NULL;
 }

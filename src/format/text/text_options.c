@@ -145,7 +145,8 @@ nl_status nl_text_formats_parse(nl_text_option_list options, const nl_text_sessi
     nl_text_formats made = {.zone = session->zone ? session->zone : nl_timezone_utc(),
                             .mode = parse_mode(options),
                             .is_case_sensitive = session->is_case_sensitive,
-                            .prefers_ntz = session->prefers_ntz};
+                            .prefers_ntz = session->prefers_ntz,
+                            .binary = session->binary};
     const nl_str *zone = nl_text_option_find(options, "timeZone");
     const nl_str *corrupt = nl_text_option_find(options, "columnNameOfCorruptRecord");
     const nl_str *separator = nl_text_option_find(options, "lineSep");

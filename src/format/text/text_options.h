@@ -6,6 +6,7 @@
 
 #include "base/datetime_pattern.h"
 #include "column/type.h"
+#include "column/value.h"
 
 typedef struct nl_text_option {
     nl_str key;
@@ -23,6 +24,7 @@ typedef struct nl_text_session {
     nl_str corrupt_record_name;    /* spark.sql.columnNameOfCorruptRecord   */
     bool is_case_sensitive;        /* spark.sql.caseSensitive               */
     bool prefers_ntz;              /* spark.sql.timestampType=TIMESTAMP_NTZ */
+    nl_binary_style binary;        /* spark.sql.binaryOutputStyle           */
 } nl_text_session;
 
 typedef enum nl_text_mode { NL_TEXT_PERMISSIVE, NL_TEXT_DROP_MALFORMED, NL_TEXT_FAIL_FAST } nl_text_mode;
@@ -56,6 +58,7 @@ typedef struct nl_text_formats {
     bool is_multi_line;
     bool is_case_sensitive;
     bool prefers_ntz;
+    nl_binary_style binary; /* of writing; UNSAID: [0A FF] */
     double sampling_ratio; /* 1: all records */
     /* Compiled for the use asked for. Reading: NULL means Spark's lenient casts. */
     const nl_datetime_pattern *date;

@@ -46,14 +46,6 @@ static nl_status check_name(nl_str name)
     return is_good ? NULL : NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "\"" NL_STR_FMT "\" cannot be the name of an XML element or attribute.", NL_STR_ARG(name));
 }
 
-/* java.util's way to show bytes, which Spark's writer uses. */
-static void append_bytes(const writer *to, nl_str bytes)
-{
-    nl_append_char(to->out, '[');
-    for (size_t i = 0; i < bytes.length; i++) nl_append_f(to->out, "%s%02X", i ? " " : "", (uint8_t)bytes.data[i]);
-    nl_append_char(to->out, ']');
-}
-
 static nl_status append_scalar(const writer *to, const nl_vector *vector, uint32_t row, bool is_attribute)
 {
     const nl_type_id id = vector->type->id;
@@ -62,7 +54,7 @@ static nl_status append_scalar(const writer *to, const nl_vector *vector, uint32
         if (id == NL_TYPE_STRING)
             append_escaped(to, text, is_attribute);
         else
-            append_bytes(to, text);
+            nl_append_binary(to->out, text, to->options->formats.binary == NL_BINARY_UNSAID ? NL_BINARY_HEX_DISCRETE : to->options->formats.binary);
         return NULL;
     }
     if (id == NL_TYPE_DATE) return nl_text_append_datetime(&to->options->formats, id, ((const int32_t *)vector->values)[row], to->out);

@@ -10,12 +10,13 @@ typedef enum charset {
     CHARSET_UTF16LE,
     CHARSET_UTF32,
     CHARSET_UTF8,
+    CHARSET_WINDOWS, /* windows-1252 */
     CHARSET_UNKNOWN
 } charset;
 
 static charset find_charset(nl_str name)
 {
-    static const char *const names[] = {"ISO-8859-1", "US-ASCII", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-8"};
+    static const char *const names[] = {"ISO-8859-1", "US-ASCII", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-8", "windows-1252"};
     for (uint32_t i = 0; i < NL_COUNT(names); i++)
         if (nl_str_is_nocase(name, names[i])) return (charset)i;
     return CHARSET_UNKNOWN;
@@ -32,6 +33,20 @@ static nl_status raise_malformed(const nl_bound_function *function, nl_str name)
 {
     return NL_RAISE(MALFORMED_CHARACTER_CODING, NL_P("function", function->row->name[0] == 'e' ? "`encode`" : "`decode`"),
                     NL_P_STR("charset", name));
+}
+
+/* What windows-1252 has at 0x80 … 0x9F; 0: nothing. */
+static const uint16_t windows_codes[32] = {0x20AC, 0, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152, 0, 0x17D, 0,
+                                           0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122, 0x161, 0x203A, 0x153, 0, 0x17E, 0x178};
+
+/* The byte of a character; -1: there is none. */
+static int byte_of(charset to, uint32_t code_point)
+{
+    if (to == CHARSET_ASCII) return code_point < 128 ? (int)code_point : -1;
+    if (to == CHARSET_LATIN1) return code_point < 256 ? (int)code_point : -1;
+    for (int i = 0; i < 32; i++)
+        if (windows_codes[i] == code_point && code_point) return 128 + i;
+    return code_point < 128 || (code_point >= 160 && code_point < 256) ? (int)code_point : -1;
 }
 
 /* --- encode --- */
@@ -52,8 +67,8 @@ static void append_utf16(uint32_t code_point, bool is_little, nl_builder *out)
     append_unit(0xDC00 + ((code_point - 0x10000) & 0x3FF), is_little, out);
 }
 
-/* False: the charset lacks a character. */
-static bool encode_text(charset to, nl_str text, nl_builder *out)
+/* False: the charset lacks a character, and it is not to be replaced. */
+static bool encode_text(charset to, nl_str text, bool replaces, nl_builder *out)
 {
     if (to == CHARSET_UTF8) {
         nl_append(out, text);
@@ -65,9 +80,10 @@ static bool encode_text(charset to, nl_str text, nl_builder *out)
         if (to == CHARSET_UTF32) {
             append_unit(code_point >> 16, false, out);
             append_unit(code_point & 0xFFFF, false, out);
-        } else if (to == CHARSET_LATIN1 || to == CHARSET_ASCII) {
-            if (code_point > (to == CHARSET_LATIN1 ? 255 : 127)) return false;
-            nl_append_char(out, (char)code_point);
+        } else if (to == CHARSET_LATIN1 || to == CHARSET_ASCII || to == CHARSET_WINDOWS) {
+            const int byte = byte_of(to, code_point);
+            if (byte < 0 && !replaces) return false;
+            nl_append_char(out, byte < 0 ? '?' : (char)byte);
         } else {
             append_utf16(code_point, to == CHARSET_UTF16LE, out);
         }
@@ -126,18 +142,28 @@ static bool decode_utf32(nl_str bytes, nl_builder *out)
     return at == bytes.length;
 }
 
-static bool decode_bytes(charset from, nl_str bytes, nl_builder *out)
+static bool decode_bytes(charset from, nl_str bytes, bool replaces, nl_builder *out)
 {
     switch (from) {
     case CHARSET_UTF8:
-        nl_append(out, bytes);
-        return nl_utf8_is_valid(bytes);
+        if (replaces) nl_append_binary(out, bytes, NL_BINARY_UTF8); /* U+FFFD for what is no UTF-8 */
+        else nl_append(out, bytes);
+        return replaces || nl_utf8_is_valid(bytes);
+    case CHARSET_WINDOWS:
+        for (size_t i = 0; i < bytes.length; i++) {
+            const uint8_t c = (uint8_t)bytes.data[i];
+            const uint32_t code_point = c >= 128 && c < 160 ? windows_codes[c - 128] : c;
+            if (code_point == 0 && c && !replaces) return false;
+            nl_append_code_point(out, code_point == 0 && c ? 0xFFFD : code_point);
+        }
+        return true;
     case CHARSET_LATIN1:
     case CHARSET_ASCII:
         for (size_t i = 0; i < bytes.length; i++) {
             uint8_t c = (uint8_t)bytes.data[i];
-            if (from == CHARSET_ASCII && c > 127) return false;
-            nl_append_code_point(out, c);
+            const bool is_bad = from == CHARSET_ASCII && c > 127;
+            if (is_bad && !replaces) return false;
+            nl_append_code_point(out, is_bad ? 0xFFFD : c);
         }
         return true;
     case CHARSET_UTF32:
@@ -156,10 +182,11 @@ static nl_status recode_row(nl_row_context *context, uint32_t row, bool *is_null
     (void)is_null;
     nl_str in = nl_reader_str(&context->readers[0], row);
     nl_str name = nl_reader_str(&context->readers[1], row);
+    const nl_eval_confs *confs = context->eval->confs;
     charset set = find_charset(name);
-    if (set == CHARSET_UNKNOWN) return raise_charset(context->function, name);
+    if (set == CHARSET_UNKNOWN || (set == CHARSET_WINDOWS && !confs->is_java_charsets)) return raise_charset(context->function, name);
     bool is_encoding = context->function->row->name[0] == 'e';
-    bool is_good = is_encoding ? encode_text(set, in, &context->text) : decode_bytes(set, in, &context->text);
+    bool is_good = is_encoding ? encode_text(set, in, confs->replaces_codes, &context->text) : decode_bytes(set, in, confs->replaces_codes, &context->text);
     return is_good ? NULL : raise_malformed(context->function, name);
 }
 NL_TEXT_KERNEL(recode_kernel, recode_row)

@@ -251,6 +251,8 @@ static bool is_in_set(const folded *set, nl_str character, size_t *number)
     return is_found;
 }
 
+#define DOTTED "i\xcc\x87" /* what the one character U+0130 is in lower case */
+
 static nl_status trim_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
     folded set;
@@ -261,13 +263,15 @@ static nl_status trim_row(nl_row_context *context, uint32_t row, bool *is_null)
     open_folded(&set);
     fold(&set, nl_reader_str(&context->readers[1], row));
     while (strcmp(name, "lcase_rtrim") != 0 && text.length) {
-        const size_t next = nl_utf8_next(text, 0);
+        const bool is_dotted = nl_str_starts(text, NL_STR(DOTTED)) && is_in_set(&set, NL_STR(DOTTED), &number);
+        const size_t next = is_dotted ? strlen(DOTTED) : nl_utf8_next(text, 0);
         if (!is_in_set(&set, nl_str_slice(text, 0, next), &number)) break;
         text = nl_str_slice(text, next, text.length);
     }
     while (strcmp(name, "lcase_ltrim") != 0 && text.length) {
-        size_t last = text.length - 1;
-        while (last > 0 && ((uint8_t)text.data[last] & 0xc0) == 0x80) last--;
+        const bool is_dotted = nl_str_ends(text, NL_STR(DOTTED)) && is_in_set(&set, NL_STR(DOTTED), &number);
+        size_t last = text.length - (is_dotted ? strlen(DOTTED) : 1);
+        while (!is_dotted && last > 0 && ((uint8_t)text.data[last] & 0xc0) == 0x80) last--;
         if (!is_in_set(&set, nl_str_slice(text, last, text.length), &number)) break;
         text = nl_str_slice(text, 0, last);
     }

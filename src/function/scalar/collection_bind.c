@@ -140,7 +140,8 @@ nl_status nl_bind_map_key(nl_bind *bind, uint32_t key)
     const nl_type **types = bind->argument_types;
     nl_arena *arena = bind->arena;
     const nl_type *map = types[0];
-    const nl_type *joined = nl_tightest_type(arena, map->children[0].type, types[key], nl_confs_rules(bind->confs));
+    const bool is_wide = strcmp(bind->row->name, "map_contains_key") == 0; /* which is array_contains of the keys in Spark */
+    const nl_type *joined = (is_wide ? nl_common_type_but_text : nl_tightest_type)(arena, map->children[0].type, types[key], nl_confs_rules(bind->confs));
     if (joined == NULL)
         return NL_RAISE(DATATYPE_MISMATCH__MAP_FUNCTION_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quoted(arena, nl_bind_call_sql(bind))),
                         NL_P_STR("functionName", nl_quoted_name(bind)), NL_P("dataType", "\"MAP\""),

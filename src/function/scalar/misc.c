@@ -48,12 +48,16 @@ static nl_status raise_text(const nl_eval *eval, nl_str message)
     return NL_RAISE(USER_RAISED_EXCEPTION, NL_P_STR("errorMessage", message));
 }
 
-static nl_status raise_row(nl_row_context *context, uint32_t row, bool *is_null)
+static nl_status raise_kernel(NL_KERNEL_PARAMETERS)
 {
-    (void)is_null;
-    return raise_text(context->eval, nl_reader_str(&context->readers[0], row));
+    NL_EACH_SELECTED(row)
+    {
+        nl_reader in;
+        nl_reader_init(&in, &args[0]);
+        return raise_text(eval, nl_vector_is_null(&args[0], row) ? NL_STR("null") : nl_reader_str(&in, row));
+    }
+    return nl_vector_new_null(out, function->result_type, length, eval->memory);
 }
-NL_VALUE_KERNEL(raise_kernel, raise_row)
 
 static nl_status assert_kernel(NL_KERNEL_PARAMETERS)
 {
@@ -175,7 +179,7 @@ static const nl_function_row rows[] = {
     {.name = "current_catalog", FACT, .since = "3.1.0", .doc = "The current catalog.", .examples = {{"current_catalog() IS NOT NULL", "true"}}},
     {.name = "current_database", .aliases = "current_schema", FACT, .since = "1.6.0", .doc = "The current namespace.", .examples = {{"current_database() IS NOT NULL", "true"}}},
     {.name = "current_user", .aliases = "user,session_user", FACT, .since = "3.2.0", .doc = "The user.", .examples = {{"current_user() IS NOT NULL", "true"}}},
-    {.name = "raise_error", MISC, .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true, .signature = "(string) -> void", .kernel = raise_kernel, .since = "3.1.0",
+    {.name = "raise_error", MISC, .nulls = NL_NULL_SEEN, .can_fail = true, .signature = "(string) -> void", .kernel = raise_kernel, .since = "3.1.0",
      .doc = "An error with this text, in each row it is evaluated for.", .examples = {{"CASE WHEN true THEN 1 ELSE raise_error('never') END", "1"}}},
     {.name = "assert_true", MISC, .nulls = NL_NULL_SEEN, .can_fail = true, .signature = "(boolean [, string]) -> void", .bind = bind_assert, .kernel = assert_kernel, .since = "2.0.0",
      .doc = "An error unless the condition is true; otherwise NULL.", .examples = {{"assert_true(0 < 1)", "NULL"}}},

@@ -81,7 +81,7 @@ static nl_status take_seed(nl_bind *bind, uint32_t i, int64_t *seed)
     *seed = (int64_t)nl_hash_u64((uint64_t)nl_now_micros() ^ (uint64_t)(uintptr_t)seed);
     if (i >= bind->argument_count) return NULL;
     const nl_type *type = bind->argument_types[i];
-    if (type->id != NL_TYPE_NULL && !nl_type_is_integral(type)) return nl_bind_unexpected_type(bind, i, "\"INT\" or \"BIGINT\"");
+    if (type->id != NL_TYPE_NULL && !nl_type_is_integral(type)) return nl_bind_unexpected_type(bind, i, "(\"INT\" or \"BIGINT\")");
     if (bind->constants[i] == NULL) return nl_bind_not_foldable(bind, i, "`seed`");
     *seed = bind->constants[i]->is_null ? 0 : bind->constants[i]->integer;
     return NULL;
@@ -223,7 +223,7 @@ static nl_status bind_uniform(nl_bind *bind, nl_bound_function *bound)
     bound->is_nullable = is_null;
     if (is_null) bound->kernel = uniform_null_kernel;
     bool is_void = bind->argument_types[0]->id == NL_TYPE_NULL || bind->argument_types[1]->id == NL_TYPE_NULL;
-    bound->result_type = is_void ? nl_type_of(NL_TYPE_NULL) : uniform_type(bind->argument_types[0], bind->argument_types[1]);
+    bound->result_type = is_void ? nl_type_double() : uniform_type(bind->argument_types[0], bind->argument_types[1]);
     if (is_null) return NULL;
     state->low = number_of(bind->constants[0]);
     state->high = number_of(bind->constants[1]);
@@ -234,9 +234,9 @@ static nl_status bind_uniform(nl_bind *bind, nl_bound_function *bound)
                       .make_worker_state = nl_random_make, .free_worker_state = free
 
 static const nl_function_row rows[] = {
-    {.name = "rand", .aliases = "random", .group = "math", RANDOM("([bigint]) -> double"), .bind = nl_random_bind, .kernel = random_kernel, .since = "1.5.0",
+    {.name = "rand", .aliases = "random", .group = "math", RANDOM("([any]) -> double"), .bind = nl_random_bind, .kernel = random_kernel, .since = "1.5.0",
      .doc = "Random numbers of [0, 1); the same ones for the same seed.", .examples = {{"rand(0) < 1", "true"}}},
-    {.name = "randn", .group = "math", RANDOM("([bigint]) -> double"), .bind = nl_random_bind, .kernel = random_kernel, .since = "1.5.0",
+    {.name = "randn", .group = "math", RANDOM("([any]) -> double"), .bind = nl_random_bind, .kernel = random_kernel, .since = "1.5.0",
      .doc = "Random numbers of the standard normal distribution.", .examples = {{"randn(0) IS NOT NULL", "true"}}},
     {.name = "randstr", .group = "string", RANDOM("(any [, any]) -> string"), .can_fail = true, .bind = bind_randstr, .kernel = randstr_kernel, .since = "4.0.0",
      .doc = "A random text of so many letters and digits.", .examples = {{"randstr(5, 0)", "ceV0P"}}},

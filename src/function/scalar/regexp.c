@@ -209,10 +209,10 @@ static nl_status substr_row(regex_call *call, nl_str text, uint32_t row, bool *i
     (void)row;
     nl_status status = NULL;
     bool is_set = false;
-    if (find(call, text, 0, &status))
-        nl_append(&call->context.text, nl_regex_group(call->match, text, 0, &is_set));
-    else
-        *is_null = true;
+    nl_str match = {0};
+    if (find(call, text, 0, &status)) match = nl_regex_group(call->match, text, 0, &is_set);
+    if (match.length > 0) nl_append(&call->context.text, match);
+    else *is_null = true; /* an empty match is none in Spark */
     return status;
 }
 REGEX_KERNEL(substr_kernel, substr_row)

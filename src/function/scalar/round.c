@@ -131,6 +131,9 @@ static nl_status scale_argument(nl_bind *bind, int32_t *scale)
     *scale = 0;
     if (bind->argument_count < 2) return NULL;
     const nl_value *value = bind->constants[1];
+    const bool is_whole = bind->row->name[0] == 'c' || bind->row->name[0] == 'f'; /* ceil and floor take an integer as it stands */
+    if (is_whole && (value == NULL || value->is_null))
+        return NL_RAISE(NON_FOLDABLE_ARGUMENT, NL_P_STR("funcName", nl_quoted_name(bind)), NL_P("paramName", "`scale`"), NL_P("paramType", "\"INT\""));
     if (value == NULL) return nl_bind_not_foldable(bind, 1, "`scale`");
     *scale = value->is_null ? 0 : (int32_t)value->integer;
     return NULL;

@@ -348,8 +348,17 @@ static nl_status bind_soundex(nl_bind *bind, nl_bound_function *bound)
 
 static nl_status bind_mask(nl_bind *bind, nl_bound_function *bound)
 {
+    static const char *const names[] = {"`upperChar`", "`lowerChar`", "`digitChar`", "`otherChar`"};
     (void)bound;
     for (uint32_t i = 0; i < bind->argument_count; i++) NL_TRY(nl_bind_only_string(bind, i));
+    for (uint32_t i = 1; i < bind->argument_count && i < 5; i++) {
+        const nl_value *value = bind->constants[i];
+        if (value == NULL) return nl_bind_not_foldable(bind, i, names[i - 1]);
+        const nl_str name = nl_str_from(names[i - 1]);
+        if (value->is_null || nl_utf8_length(value->text) == 1) continue;
+        return NL_RAISE(DATATYPE_MISMATCH__INPUT_SIZE_NOT_ONE, NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
+                        NL_P_STR("exprName", nl_str_slice(name, 1, name.length - 1)));
+    }
     return NULL;
 }
 

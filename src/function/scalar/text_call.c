@@ -23,7 +23,7 @@ nl_status nl_text_call_options(const nl_bind *bind, uint32_t i, nl_text_option_l
 
 nl_text_session nl_text_call_session(const nl_bind *bind)
 {
-    return (nl_text_session){.zone = bind->confs->zone, .prefers_ntz = bind->confs->is_timestamp_ntz, .corrupt_record_name = NL_STR("_corrupt_record")};
+    return (nl_text_session){.zone = bind->confs->zone, .prefers_ntz = bind->confs->is_timestamp_ntz, .binary = bind->confs->binary_style, .corrupt_record_name = NL_STR("_corrupt_record")};
 }
 
 nl_status nl_text_call_sample(nl_bind *bind, const char *name)

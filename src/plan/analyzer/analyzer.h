@@ -234,10 +234,22 @@ NL_MUST_USE nl_status nl_call_function(nl_scope *scope, nl_str name, const nl_ex
 NL_MUST_USE nl_status nl_call_bound(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result);
 /* Calls over strings with a collation (collation.c). *is_done false: none has one. */
 NL_MUST_USE nl_status nl_collate_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result);
+/* Functions of Spark's that belong to packages which are not there: from_avro, to_protobuf … */
+bool nl_is_missing_function(nl_str name);
+nl_status nl_raise_missing_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count);
 /* The same of functions over arrays of such strings (collation_array.c). */
 NL_MUST_USE nl_status nl_collate_array_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_done, const nl_expr **result);
+/* CHAR and VARCHAR (char_type.c): strings in queries. A column of such a type made a string that says in its metadata what
+ * it is; a scan's columns all; what it is in the table. */
+const nl_type *nl_without_lengths(nl_arena *arena, const nl_type *type);
+void nl_hide_length(nl_arena *arena, const nl_type *type, nl_column *column);
+NL_MUST_USE nl_status nl_hide_lengths(nl_env *env, const nl_logical *scan, const nl_logical **plan);
+/* Operands of a comparison: CHAR columns and literals beside them are filled up with blanks to one length. */
+NL_MUST_USE nl_status nl_pad_operands(nl_scope *scope, const nl_expr **operands, uint32_t count);
 /* Strings brought to one collation. */
 NL_MUST_USE nl_status nl_collate_same(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count);
+/* Values of which one is the result: the collations of columns may differ, the result's is then indeterminate. */
+NL_MUST_USE nl_status nl_collate_values(nl_scope *scope, nl_str name, const nl_expr **values, uint32_t count);
 /* Operands of IN and the like, brought to one collation and replaced by their keys. */
 NL_MUST_USE nl_status nl_collate_operands(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count);
 NL_MUST_USE nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***args, uint32_t *count, bool is_distinct);

@@ -20,7 +20,7 @@ static nl_str call_text(const nl_bind *bind)
 }
 
 /* Functions that Spark has and nilas does not: it would be wrong to say that they do not exist. */
-static bool is_missing(nl_str name)
+bool nl_is_missing_function(nl_str name)
 {
     static const char *const names[] = {"from_avro", "from_protobuf", "schema_of_avro", "to_avro", "to_protobuf"};
     for (size_t i = 0; i < NL_COUNT(names); i++)
@@ -28,9 +28,30 @@ static bool is_missing(nl_str name)
     return false;
 }
 
+static bool is_constant_string(const nl_expr *expr)
+{
+    return nl_expr_is_constant(expr) && (expr->type->id == NL_TYPE_STRING || expr->type->id == NL_TYPE_NULL);
+}
+
+/* As Spark without the packages spark-avro and spark-protobuf: what it looks at first, then that they are not there. */
+nl_status nl_raise_missing_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    char *upper = NL_NEW_ARRAY(arena, char, name.length + 1);
+    for (size_t i = 0; i < name.length; i++) upper[i] = name.data[i] >= 'a' && name.data[i] <= 'z' ? (char)(name.data[i] - 32) : name.data[i];
+    const bool is_avro = nl_str_ends(nl_str_from(upper), NL_STR("AVRO")), reads = nl_str_is(nl_str_from(upper), "FROM_AVRO"), writes = nl_str_is(nl_str_from(upper), "TO_AVRO");
+    const char *which = NULL, *what = NULL;
+    if ((reads || writes) && count > 1 && !is_constant_string(args[1])) which = "second", what = "string containing the JSON representation of the schema to use";
+    else if (reads && count > 2 && !(nl_expr_is_constant(args[2]) && args[2]->type->id == NL_TYPE_MAP)) which = "third", what = "map of strings to strings containing the options to use";
+    if (!which && !is_avro) return NL_RAISE(PROTOBUF_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE, NL_P("functionName", upper));
+    if (!which) return NL_RAISE(AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE, NL_P("functionName", upper));
+    const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_pretty_call(scope, name, args, count));
+    return NL_RAISE(DATATYPE_MISMATCH__TYPE_CHECK_FAILURE_WITH_HINT, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)), NL_P("hint", ""),
+                    NL_P_STR("msg", nl_arena_f(arena, "The %s argument of the %s SQL function must be a constant %s for converting the value %s AVRO format", which, upper, what, reads ? "from" : "to")));
+}
+
 nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
 {
-    if (is_missing(name)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The function " NL_STR_FMT " of Spark is not supported.", NL_STR_ARG(name));
     const nl_eval_confs *confs = nl_scope_confs(scope);
     nl_arena *arena = nl_scope_arena(scope);
     nl_str parts[8];

@@ -1,6 +1,8 @@
 /* Function calls: scalar, aggregate, window and special ones, and the forms that SQL writes with words inside. */
 #include "plan/analyzer/analyzer.h"
 
+#include "function/signature.h"
+
 typedef struct call {
     nl_scope *scope;
     const nl_ast_expr *ast;
@@ -44,6 +46,79 @@ static nl_status function_name(call *c)
 
 /* ---- arguments ---- */
 
+/* The number of variables of the lambda that the function takes at a place (the fewest); 0: it takes none there. */
+static nl_status lambda_variables(const call *c, uint32_t position, uint32_t *variable_count)
+{
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(c->name, &rows);
+    *variable_count = 0;
+    for (uint32_t r = 0; r < row_count; r++) {
+        nl_signature signature;
+        NL_TRY(nl_signature_parse(nl_scope_arena(c->scope), rows[r], &signature));
+        for (uint32_t a = 0; a < signature.count; a++) {
+            if (!nl_alternative_takes(&signature.alternatives[a], c->arg_count) || signature.alternatives[a].argument_count == 0) continue;
+            const nl_pattern *pattern = nl_alternative_argument(&signature.alternatives[a], position);
+            const bool is_fewer = *variable_count == 0 || pattern->child_count < *variable_count;
+            if (pattern->kind == NL_PATTERN_LAMBDA && is_fewer) *variable_count = pattern->child_count;
+        }
+    }
+    return NULL;
+}
+
+static nl_status raise_no_lambda(const call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    char *name = (char *)(uintptr_t)nl_str_c(arena, c->name);
+    for (size_t i = 0; i < c->name.length; i++) name[i] = (char)(i == 0 ? name[i] & ~32 : name[i] | 32);
+    return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NON_HIGHER_ORDER_FUNCTION, NL_P_STR("class", nl_arena_f(arena, "org.apache.spark.sql.catalyst.expressions.%s", name)));
+}
+
+/* transform(a, 0): what is no lambda where the function takes one is the body of a lambda that looks at no element. */
+static nl_status constant_lambda(call *c, uint32_t position, uint32_t variable_count)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_expr *body = c->args[position];
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(c->name, &rows);
+    const nl_type **given = NL_NEW_ARRAY(arena, const nl_type *, c->arg_count + 1);
+    const nl_value **constants = NL_NEW_ARRAY(arena, const nl_value *, c->arg_count + 1);
+    for (uint32_t i = 0; i < c->arg_count; i++) given[i] = i == position || !c->args[i] ? NULL : c->args[i]->type;
+    nl_bind bind = {.row = rows[0], .arena = arena, .confs = nl_scope_confs(c->scope), .name = c->name,
+                    .argument_count = c->arg_count, .argument_types = given, .constants = constants};
+    const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, variable_count + 1);
+    nl_column_id *ids = NL_NEW_ARRAY(arena, nl_column_id, variable_count + 1);
+    NL_TRY(nl_function_lambda_types(&bind, rows, row_count, position, variable_count, types));
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, variable_count + 1);
+    parts[0] = nl_expr_pretty(arena, body);
+    for (uint32_t i = 0; i < variable_count; i++) {
+        ids[i] = nl_plan_new_id(c->scope->env->context);
+        parts[i + 1] = nl_pretty_text(arena, NL_STR("namedlambdavariable()"));
+    }
+    nl_expr *lambda = nl_expr_new(arena, NL_EXPR_LAMBDA, body->type, &body, 1);
+    lambda->parameters = ids;
+    lambda->parameter_types = types;
+    lambda->parameter_count = variable_count;
+    lambda->pretty = nl_pretty_parts(arena, nl_call_format(arena, NL_STR("lambdafunction"), variable_count + 1), parts, variable_count + 1);
+    c->args[position] = lambda;
+    return NULL;
+}
+
+static nl_status constant_lambdas(call *c)
+{
+    const nl_function_row *const *rows = NULL;
+    const uint32_t row_count = nl_function_find(c->name, &rows);
+    bool takes_lambda = false; /* few do */
+    for (uint32_t r = 0; r < row_count; r++) takes_lambda = takes_lambda || strstr(rows[r]->signature, "lambda");
+    if (!takes_lambda) return NULL;
+    for (uint32_t i = 0; i < c->arg_count; i++) {
+        uint32_t variable_count = 0;
+        if (!c->args[i] || c->args[i]->kind == NL_EXPR_LAMBDA) continue;
+        NL_TRY(lambda_variables(c, i, &variable_count));
+        if (variable_count > 0) NL_TRY(constant_lambda(c, i, variable_count));
+    }
+    return NULL;
+}
+
 static nl_status resolve_lambda(call *c, const nl_ast_expr *ast, uint32_t position, const nl_expr **result)
 {
     nl_scope *scope = c->scope;
@@ -57,6 +132,9 @@ static nl_status resolve_lambda(call *c, const nl_ast_expr *ast, uint32_t positi
     nl_bind bind = {.row = rows[0], .arena = arena, .confs = nl_scope_confs(scope), .name = c->name,
                     .argument_count = c->arg_count, .argument_types = given, .constants = constants};
     const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, names->count + 1);
+    uint32_t variable_count = 0;
+    NL_TRY(lambda_variables(c, position, &variable_count));
+    if (variable_count == 0) return raise_no_lambda(c);
     NL_TRY(nl_function_lambda_types(&bind, rows, row_count, position, names->count, types));
     nl_column_id *ids = NL_NEW_ARRAY(arena, nl_column_id, names->count + 1);
     bool *nullable = NL_NEW_ARRAY(arena, bool, names->count + 1);
@@ -108,7 +186,8 @@ static bool is_count_star(const call *c)
 {
     const nl_ast_call *written = &c->ast->call;
     return nl_str_is_nocase(c->name, "count") && written->args.count == 1 && !written->is_distinct &&
-           written->args.items[0].value->kind == NL_AST_EXPR_STAR;
+           written->args.items[0].value->kind == NL_AST_EXPR_STAR &&
+           !(written->args.items[0].value->star.qualifier.count && nl_scope_confs(c->scope)->counts_star);
 }
 
 static nl_status count_star(call *c)
@@ -155,8 +234,9 @@ static nl_status plain_arguments(call *c)
 static nl_status arguments(call *c)
 {
     if (is_count_star(c)) return count_star(c);
-    if (has_lambda(&c->ast->call)) return lambda_arguments(c);
-    return plain_arguments(c);
+    if (has_lambda(&c->ast->call)) NL_TRY(lambda_arguments(c));
+    else NL_TRY(plain_arguments(c));
+    return constant_lambdas(c);
 }
 
 /* ---- forms ---- */
@@ -343,7 +423,10 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     if (scope->clause == NL_CLAUSE_WHERE) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "WHERE"));
     if (scope->clause == NL_CLAUSE_HAVING) return NL_RAISE(_LEGACY_ERROR_TEMP_1034, NL_P("clauseName", "HAVING"));
     if (scope->aggregate_depth && !scope->window_depth) return NL_RAISE(_LEGACY_ERROR_TEMP_1031);
-    if (c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW)
+    const bool is_plain = c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW;
+    if (is_plain && written->within_group.count > 0)
+        return NL_RAISE(INVALID_SQL_SYNTAX__FUNCTION_WITH_UNSUPPORTED_SYNTAX, NL_P_STR("prettyName", nl_quote_name(arena, c->name)), NL_P("syntax", "WITHIN GROUP (ORDER BY ...)"));
+    if (is_plain)
         return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(c->name))));
     if (written->filter) return NL_RAISE(_LEGACY_ERROR_TEMP_1030);
     scope->window_depth++;
@@ -443,6 +526,10 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
     /* rows that only the analyzer calls are no functions of SQL */
     const bool is_trinos = c.row && nl_scope_confs(scope)->is_trino && nl_str_starts(nl_str_from(c.row->name), NL_STR("trino_"));
     const bool is_unknown = !c.row || (c.row->is_internal && ast->call.form == NL_AST_CALL_PLAIN && !is_trinos);
+    if (!c.row && nl_is_missing_function(c.name)) {
+        NL_TRY(plain_arguments(&c));
+        return nl_raise_missing_function(scope, c.name, c.args, c.arg_count);
+    }
     if (is_unknown) return nl_raise_unknown_function(scope, c.name);
     if (ast->call.over) return resolve_over(&c, result);
     if (nl_str_is_nocase(c.name, "grouping") || nl_str_is_nocase(c.name, "grouping_id")) return resolve_grouping(&c, result);

@@ -134,5 +134,6 @@ nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
         type = nl_type_collated(nl_scope_arena(scope), scope->env->collation);
     const nl_cast_mode mode = ast->cast.form == NL_AST_CAST_TRY ? NL_CAST_TRY : nl_scope_cast_mode(scope);
     if (nl_scope_confs(scope)->is_trino) return cast_in_trino(scope, input, type, mode, result);
+    type = nl_without_lengths(nl_scope_arena(scope), type); /* as Spark, which has no CHAR in queries */
     return nl_make_cast(scope, input, type, mode, result);
 }

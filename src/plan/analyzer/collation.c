@@ -141,6 +141,17 @@ nl_status nl_collate_same(nl_scope *scope, nl_str name, const nl_expr **args, ui
     return NULL;
 }
 
+nl_status nl_collate_values(nl_scope *scope, nl_str name, const nl_expr **values, uint32_t count)
+{
+    const nl_type *type = NULL;
+    if (!any_collation(values, count)) return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_string(values[i]) && values[i]->type->id != NL_TYPE_NULL) return NULL;
+    NL_TRY(common_collation(scope, name, values, count, &type));
+    for (uint32_t i = 0; i < count; i++) values[i] = with_collation(nl_scope_arena(scope), values[i], type);
+    return NULL;
+}
+
 nl_status nl_collate_operands(nl_scope *scope, nl_str name, const nl_expr **args, uint32_t count)
 {
     NL_TRY(nl_collate_same(scope, name, args, count));
@@ -175,7 +186,7 @@ static const char *const tolerant[] = {"concat", "||", "concat_ws", "lpad", "rpa
 /* These find out when they run. */
 static const char *const late[] = {"split_part", "str_to_map", "least", "greatest"};
 /* Searches and cuts that Spark has for no collation that is sensitive to case and not to accents. */
-static const char *const other_searches[] = {"str_to_map"};
+static const char *const other_searches[] = {"str_to_map", "regexp_replace"};
 
 static bool is_trim(nl_str name)
 {
@@ -186,7 +197,7 @@ static bool is_trim(nl_str name)
  * accents; of those nilas has UTF8_LCASE. */
 static nl_status check_search(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_type *type)
 {
-    static const char *const patterns[] = {"like", "rlike", "regexp_like", "regexp"};
+    static const char *const patterns[] = {"like", "rlike", "regexp_like", "regexp", "regexp_replace"};
     nl_arena *arena = nl_scope_arena(scope);
     nl_collation collation;
     if (nl_str_is(type->collation, "UTF8_LCASE")) return NULL;
@@ -232,7 +243,7 @@ static nl_status record_of(nl_scope *scope, const nl_expr *arg, int32_t place, c
                                       nl_expr_cast(arena, arg, nl_type_string(), NL_CAST_ANSI)};
     NL_TRY(nl_call_bound(scope, NL_STR("named_struct"), members, NL_COUNT(members), &made));
     const nl_expr *const choice[] = {nl_expr_is_null(arena, arg, false), nl_expr_literal(arena, &nothing), made};
-    return nl_call_function(scope, NL_STR("if"), choice, NL_COUNT(choice), record);
+    return nl_make_case(scope, choice, NL_COUNT(choice), NULL, record);
 }
 
 /* Of equal strings the first one: records of key, place and string are compared. */
@@ -244,6 +255,31 @@ static nl_status call_extreme(nl_scope *scope, nl_str name, const nl_expr *const
     for (uint32_t i = 0; i < count; i++) NL_TRY(record_of(scope, args[i], is_least ? (int32_t)i : -(int32_t)i, &records[i]));
     NL_TRY(nl_call_bound(scope, name, records, count, &chosen));
     *result = nl_expr_cast(arena, nl_expr_field(arena, chosen, 2), type, NL_CAST_ANSI);
+    return NULL;
+}
+
+/* The type with another collation in place of its strings'. */
+static const nl_type *collated(nl_arena *arena, const nl_type *type, const nl_type *string)
+{
+    if (type->id == NL_TYPE_ARRAY) return nl_type_array(arena, collated(arena, type->children[0].type, string), type->children[0].is_nullable);
+    return type->id == NL_TYPE_STRING ? string : type;
+}
+
+/* Patterns over UTF8_LCASE pay no regard to case. */
+static nl_status call_apart(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_expr **plain = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
+    const bool is_lcase = is_string(args[0]) && nl_str_is(args[0]->type->collation, "UTF8_LCASE");
+    const nl_value flags = nl_value_string(NL_STR("(?i)"));
+    for (uint32_t i = 0; i < count; i++) plain[i] = is_string(args[i]) ? nl_expr_cast(arena, args[i], nl_type_string(), NL_CAST_ANSI) : args[i];
+    if (is_lcase && count > 1 && (nl_str_starts_nocase(name, NL_STR("regexp")) || nl_str_is_nocase(name, "split"))) {
+        const nl_expr *const both[] = {nl_expr_literal(arena, &flags), plain[1]};
+        NL_TRY(nl_call_function(scope, NL_STR("concat"), both, 2, &plain[1]));
+    }
+    NL_TRY(nl_call_function(scope, name, plain, count, result));
+    if (is_named(name, apart_keeping, NL_COUNT(apart_keeping)) && is_string(args[0]) && args[0]->type->collation.length)
+        *result = nl_expr_cast(arena, *result, collated(arena, (*result)->type, args[0]->type), NL_CAST_ANSI);
     return NULL;
 }
 
@@ -259,6 +295,11 @@ static nl_status call_collated(nl_scope *scope, nl_str name, const nl_expr **arg
         return nl_call_function(scope, name, keys, count, result);
     }
     if (is_search) return call_search(scope, name, args, count, result);
+    if (nl_str_is_nocase(name, "regexp_replace")) {
+        NL_TRY(call_apart(scope, name, args, count, result));
+        *result = nl_expr_cast(arena, *result, type, NL_CAST_ANSI);
+        return NULL;
+    }
     if (is_named(name, extremes, NL_COUNT(extremes))) return call_extreme(scope, name, args, count, type, result);
     if (is_cut) {
         const nl_expr **all = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
@@ -287,31 +328,6 @@ static bool is_own(nl_str name)
 {
     static const char *const own[] = {"collate", "collation", "collation_key", "typeof", "struct", "named_struct", "map", "array", "to_json", "size", "cardinality"};
     return is_named(name, own, NL_COUNT(own));
-}
-
-/* The type with another collation in place of its strings'. */
-static const nl_type *collated(nl_arena *arena, const nl_type *type, const nl_type *string)
-{
-    if (type->id == NL_TYPE_ARRAY) return nl_type_array(arena, collated(arena, type->children[0].type, string), type->children[0].is_nullable);
-    return type->id == NL_TYPE_STRING ? string : type;
-}
-
-/* Patterns over UTF8_LCASE pay no regard to case. */
-static nl_status call_apart(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
-{
-    nl_arena *arena = nl_scope_arena(scope);
-    const nl_expr **plain = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
-    const bool is_lcase = is_string(args[0]) && nl_str_is(args[0]->type->collation, "UTF8_LCASE");
-    const nl_value flags = nl_value_string(NL_STR("(?iu)"));
-    for (uint32_t i = 0; i < count; i++) plain[i] = is_string(args[i]) ? nl_expr_cast(arena, args[i], nl_type_string(), NL_CAST_ANSI) : args[i];
-    if (is_lcase && count > 1 && (nl_str_starts_nocase(name, NL_STR("regexp")) || nl_str_is_nocase(name, "split"))) {
-        const nl_expr *const both[] = {nl_expr_literal(arena, &flags), plain[1]};
-        NL_TRY(nl_call_function(scope, NL_STR("concat"), both, 2, &plain[1]));
-    }
-    NL_TRY(nl_call_function(scope, name, plain, count, result));
-    if (is_named(name, apart_keeping, NL_COUNT(apart_keeping)) && is_string(args[0]) && args[0]->type->collation.length)
-        *result = nl_expr_cast(arena, *result, collated(arena, (*result)->type, args[0]->type), NL_CAST_ANSI);
-    return NULL;
 }
 
 /* Strings of different collations: where that cannot be, or only shows when it runs. */
@@ -374,6 +390,9 @@ nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***a
         *count = 2;
         return NULL;
     }
+    if (nl_str_is_nocase(*name, "collect_set") && *count == 1)
+        return NL_RAISE(DATATYPE_MISMATCH__UNSUPPORTED_INPUT_TYPE, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown_call(scope, *name, *args, 1))), NL_P("functionName", "`collect_set`"),
+                        NL_P("dataType", "\"MAP\" or \"COLLATED STRING\""));
     const bool is_joining = nl_str_is_nocase(*name, "listagg") || nl_str_is_nocase(*name, "string_agg");
     if (is_joining) { /* value, delimiter, directions, what WITHIN GROUP orders by */
         if (is_distinct && holds_collation((*args)[0]->type)) return unsupported(arena, *name, (*args)[0]->type);
@@ -392,5 +411,5 @@ nl_status nl_collate_aggregate(nl_scope *scope, nl_str *name, const nl_expr ***a
         *args = keys;
         return NULL;
     }
-    return is_named(*name, taking, NL_COUNT(taking)) || nl_str_is_nocase(*name, "collect_set") ? NULL : unsupported(arena, *name, (*args)[0]->type);
+    return is_named(*name, taking, NL_COUNT(taking)) ? NULL : unsupported(arena, *name, (*args)[0]->type);
 }

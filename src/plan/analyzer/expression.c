@@ -268,6 +268,7 @@ static nl_status resolve_binary(nl_scope *scope, const nl_ast_expr *ast, const n
     if (is_comparison(op)) {
         const nl_expr *pair[] = {left, right};
         NL_TRY(nl_collate_same(scope, nl_str_from(name), pair, 2));
+        NL_TRY(nl_pad_operands(scope, pair, 2));
         left = pair[0];
         right = pair[1];
     }
@@ -399,6 +400,7 @@ static nl_status resolve_in_list(nl_scope *scope, const nl_ast_expr *ast, const 
     const nl_str list = nl_call_format(arena, NL_STR("(\1 IN "), count - 1);
     const nl_pretty *pretty = nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT ")", NL_STR_ARG(list)), parts, count);
     NL_TRY(nl_collate_operands(scope, NL_STR("in"), children, count));
+    NL_TRY(nl_pad_operands(scope, children, count));
     const nl_type *common = common_type_of_in(scope, children, count);
     if (!common) {
         const nl_expr *shown = nl_expr_new(arena, NL_EXPR_IN, nl_type_boolean(), children, count);
@@ -499,6 +501,7 @@ static nl_status resolve_case(nl_scope *scope, const nl_ast_expr *ast, const nl_
         if (operand) {
             const nl_expr *pair[] = {operand, condition};
             NL_TRY(nl_collate_same(scope, NL_STR("="), pair, 2));
+            NL_TRY(nl_pad_operands(scope, pair, 2));
             const nl_pretty *pretty = nl_pretty_two(arena, NL_STR("(\1 = \1)"), pair[0], pair[1]);
             NL_TRY(operator_call(scope, "=", pair[0], pair[1], &condition));
             condition = named(arena, condition, pretty);

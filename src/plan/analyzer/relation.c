@@ -117,7 +117,7 @@ static nl_status use_relation(nl_env *env, const nl_resolved_relation *found, nl
     if (found->table) {
         *plan = nl_plan_scan(env->context, found->table, found->name, found->name_count);
         nl_table_release(found->table); /* the plan holds its own reference */
-        return NULL;
+        return nl_hide_lengths(env, *plan, plan);
     }
     if (found->view)
         NL_TRY(analyze_view(env, found, range, &body));

@@ -65,6 +65,7 @@ nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t co
         values[value_count++] = parts[i + 1];
     }
     if (has_else) values[value_count++] = parts[count - 1];
+    NL_TRY(nl_collate_values(scope, NL_STR("case"), values, value_count));
     if (!unify(scope, values, value_count)) return raise_types(scope, shown, "casewhen", values, value_count);
     for (uint32_t i = 0, v = 0; i + 1 < count; i += 2) children[i + 1] = values[v++];
     if (has_else) children[count - 1] = values[value_count - 1];
@@ -84,6 +85,7 @@ static nl_status make_coalesce(nl_scope *scope, nl_str name, const nl_expr *cons
                         NL_P("expectedNum", "> 0"), NL_P("actualNum", "0"), NL_P("docroot", "https://spark.apache.org/docs/latest"));
     const nl_expr **children = NL_NEW_ARRAY(arena, const nl_expr *, count);
     memcpy(children, args, count * sizeof *children);
+    NL_TRY(nl_collate_values(scope, name, children, count));
     if (!unify(scope, children, count)) {
         const nl_expr *shown = nl_expr_coalesce(arena, args, count);
         return raise_types(scope, with_pretty(scope, shown, NL_STR("coalesce"), args, count), "coalesce", args, count);

@@ -76,14 +76,39 @@ static nl_status raise_up_cast(const shaping *self, const nl_column *column, con
                                     "the target object"));
 }
 
+static bool follows(nl_ast_schema_binding binding)
+{
+    return binding == NL_AST_BINDING_EVOLUTION || binding == NL_AST_BINDING_TYPE_EVOLUTION;
+}
+
+/* The view keeps the columns that it was found to have: what is told of it later is this. */
+static nl_status note_columns(const shaping *self, const nl_column *columns, uint32_t count)
+{
+    nl_plan_context *context = self->env->context;
+    const nl_resolved_relation *found = self->found;
+    const bool evolves = found->view_binding == NL_AST_BINDING_EVOLUTION;
+    nl_field *fields = NL_NEW_ARRAY(context->arena, nl_field, count + 1);
+    nl_str *names = NL_NEW_ARRAY(context->arena, nl_str, count + 1);
+    bool is_changed = count != found->view_column_count;
+    for (uint32_t i = 0; i < count; i++) {
+        fields[i] = (nl_field){.name = columns[i].name, .type = columns[i].type, .is_nullable = columns[i].is_nullable, .comment = columns[i].comment};
+        names[i] = evolves ? self->visible[i]->name : found->view_query_columns[i];
+        is_changed = is_changed || !nl_str_equal(names[i], found->view_query_columns[i]) || !nl_type_equal(fields[i].type, found->view_columns[i].type) ||
+                     !nl_str_equal(fields[i].comment, found->view_columns[i].comment);
+        for (uint32_t j = 0; j < i && evolves; j++)
+            if (nl_str_equal_nocase(fields[i].name, fields[j].name)) return NL_RAISE(COLUMN_ALREADY_EXISTS, NL_P_STR("columnName", nl_quote_name(context->arena, fields[i].name)));
+    }
+    if (!is_changed || !context->resolver || !context->resolver->note_view) return NULL;
+    return context->resolver->note_view(context->resolver, found, fields, names, count);
+}
+
 static nl_status shape_column(const shaping *self, const nl_column *from, const nl_field *field, nl_column *column, const nl_expr **expr)
 {
     const nl_ast_schema_binding binding = self->found->view_binding;
     nl_arena *arena = self->env->context->arena;
     nl_scope scope = {.env = self->env, .clause = NL_CLAUSE_OTHER};
-    const bool follows = binding == NL_AST_BINDING_EVOLUTION || binding == NL_AST_BINDING_TYPE_EVOLUTION;
-    const nl_type *type = field->type && !follows ? field->type : from->type;
-    const bool is_bound = self->found->view_query_columns && (binding == NL_AST_BINDING_BINDING || binding == NL_AST_BINDING_UNSAID);
+    const nl_type *type = field->type && !follows(binding) ? nl_without_lengths(arena, field->type) : from->type;
+    const bool is_bound = self->found->view_query_columns && binding == NL_AST_BINDING_BINDING;
     if (is_bound && !is_up_cast(from->type, type)) return raise_up_cast(self, from, type);
     const nl_expr *input = nl_column_ref(arena, from);
     if (nl_type_equal(from->type, type)) *expr = nl_expr_cast(arena, input, type, NL_CAST_ANSI);
@@ -92,6 +117,7 @@ static nl_status shape_column(const shaping *self, const nl_column *from, const 
     column->id = nl_plan_new_id(self->env->context);
     column->name = field->name;
     column->type = type;
+    if (field->type && !follows(binding)) nl_hide_length(arena, field->type, column);
     column->comment = field->comment;
     column->is_nullable = (*expr)->is_nullable;
     return NULL;
@@ -131,6 +157,7 @@ nl_status nl_shape_view(nl_env *env, const nl_resolved_relation *found, const nl
         if (by_name) NL_TRY(find_column(&self, i, &from));
         NL_TRY(shape_column(&self, from, &found->view_columns[i], &columns[i], &exprs[i]));
     }
+    if (follows(found->view_binding) && by_name) NL_TRY(note_columns(&self, columns, count));
     *plan = nl_logical_project(arena, body, columns, exprs, count);
     return NULL;
 }

@@ -13,7 +13,6 @@ in question must be answers of the query without LIMIT.
 """
 import argparse
 import decimal
-import glob
 import json
 import math
 import os
@@ -26,7 +25,8 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench" / "tpch"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "tpch")]
+import deleted_rows  # noqa: E402
 import tpch  # noqa: E402
 
 KEYS = {
@@ -99,51 +99,6 @@ def make_data(nilas, scale, folder):
     done.touch()
 
 
-def all_made(folder, namespace):
-    done = folder / f"complete-{namespace}"
-    return done.exists(), done
-
-
-def make_deletes(nilas, folder):
-    """By DELETE with position deletes (format 2) and with deletion vectors (format 3); equality deletes through Iceberg's Java library."""
-    for namespace, version in ("position", 2), ("vector", 3), ("equality", 2):
-        is_made, done = all_made(folder, namespace)
-        if is_made:
-            continue
-        tpch.nilas_sql(nilas, folder, f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
-        for table in KEYS:
-            tpch.nilas_sql(nilas, folder, f"DROP TABLE IF EXISTS {namespace}.{table} PURGE; CREATE TABLE {namespace}.{table} USING iceberg "
-                           f"TBLPROPERTIES ('format-version' = '{version}', 'write.delete.mode' = 'merge-on-read') AS SELECT * FROM plain.{table}")
-            if namespace != "equality":
-                tpch.nilas_sql(nilas, folder, f"DELETE FROM {namespace}.{table} WHERE {gone(table)}")
-        if namespace == "equality":
-            add_equality_deletes(folder)
-        done.touch()
-
-
-def add_equality_deletes(folder):
-    files, database = {}, tpch.connect()
-    for table, keys in KEYS.items():
-        places = [c[0] for c in database.execute(f"DESCRIBE SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet')").fetchall()]
-        ids = ", ".join(f"{key}: {places.index(key) + 1}" for key in keys)
-        path = f"{folder}/warehouse/equality/{table}/data/gone.parquet"
-        rows = database.execute(f"COPY (SELECT {', '.join(keys)} FROM read_parquet('{folder}/parquet/{table}.parquet') WHERE {gone(table)}) "
-                                f"TO '{path}' (FORMAT parquet, FIELD_IDS {{{ids}}})").fetchone()[0]
-        if rows:
-            files[table] = {"path": path, "rows": rows, "columns": keys}
-    spark_side(folder, files, "deletes", "equality")
-
-
-def spark_side(folder, given, *arguments):
-    python = os.environ.get("SPARK_PYTHON", os.path.expanduser("~/.cache/spark-oracle/venv/bin/python"))
-    jars = [os.environ["ICEBERG_JAR"]] if "ICEBERG_JAR" in os.environ else glob.glob(
-        os.path.expanduser("~/.m2/repository/org/apache/iceberg/iceberg-spark-runtime-4.0_2.13/1.10.0/*.jar"))
-    if not os.path.exists(python) or not jars:
-        raise SystemExit("SPARK_PYTHON and ICEBERG_JAR do not name Spark and Iceberg")
-    subprocess.run([python, str(pathlib.Path(__file__).parent / "spark_side.py"), jars[0], f"{folder}/warehouse", *map(str, arguments)],
-                   input=json.dumps(given), text=True, check=True)
-
-
 # ---- answers
 
 def duckdb_text(sql):
@@ -156,14 +111,9 @@ def open_duckdb(folder, tables):
     database.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
     database.execute("SET threads = 2")
     for table in KEYS:
-        kept = f" WHERE NOT {gone(table)}" if tables != "plain" else ""
+        kept = f" WHERE NOT {deleted_rows.gone(KEYS[table])}" if tables != "plain" else ""
         database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet'){kept}")
     return database
-
-
-def gone(table):
-    """The 5 % of the rows that are deleted, in words that every engine understands."""
-    return "(" + " + ".join(f"{key} * {factor}" for key, factor in zip(KEYS[table], (1, 7, 3))) + ") % 20 = 13"
 
 
 def same_cell(expected, text):
@@ -208,6 +158,19 @@ def is_real(cell):
     return isinstance(cell, str) and re.fullmatch(r"-?\d+\.\d+(E-?\d+)?", cell) is not None
 
 
+def in_order_but_for_ties(expected, rows):
+    """Each run of rows that came in another order must agree in some column: the one (of those) that the query sorts by."""
+    begin = 0
+    while begin < len(rows):
+        end = begin + 1
+        while match(expected[begin:end], rows[begin:end])[0]:
+            end += 1
+        if end - begin > 1 and not any(len({row[c] for row in rows[begin:end]}) == 1 for c in range(len(rows[0]))):
+            return False
+        begin = end
+    return True
+
+
 def judge(expected, rows, unlimited):
     """None and a remark, or what is wrong. unlimited() gives the rows of the query without its last LIMIT."""
     if len(expected) != len(rows):
@@ -216,7 +179,7 @@ def judge(expected, rows, unlimited):
         return None, ""
     missing, extra = match(expected, rows)
     if not missing:
-        return None, "order within ties"
+        return (None, "order within ties") if in_order_but_for_ties(expected, rows) else ("the order differs", "")
     everything = unlimited()
     if everything is not None and len(everything) > len(rows):
         strange = match(rows, [[str(c) if c is not None else "NULL" for c in row] for row in everything])[0]
@@ -229,11 +192,21 @@ def without_limit(sql):
     return re.sub(r"\blimit\s+\d+\s*\Z", "", sql, flags=re.I)
 
 
+def recorded(folder, tables, name):
+    """Spark's answer: columns and rows, or its error."""
+    return json.loads((folder / "answers" / ("plain" if tables == "plain" else "deleted") / f"{name}.json").read_text())
+
+
+def schema_fault(o, name, sql):
+    columns = [" ".join(cell.strip() for cell in row[:2]) for row in nilas_rows(o.nilas, o.folder, o.tables, "DESCRIBE QUERY " + sql)]
+    wanted = recorded(o.folder, o.tables, name)["columns"]
+    return None if columns == wanted else f"columns {columns} instead of {wanted}"
+
+
 def answers_of(kind, folder, tables, sqls):
     """A function from a query's name (and whether without LIMIT) to its rows."""
     if kind == "spark":
-        saved = folder / "answers" / ("plain" if tables == "plain" else "deleted")
-        return lambda name, unlimited=False: None if unlimited else json.loads((saved / f"{name}.json").read_text())["rows"]
+        return lambda name, unlimited=False: None if unlimited else recorded(folder, tables, name)["rows"]
     database = open_duckdb(folder, tables)
 
     def duckdb_rows(name, unlimited=False):
@@ -265,6 +238,8 @@ def check(o, sqls):
         elif fault is None:
             try:
                 fault, remark = judge(answers(name), rows, lambda: answers(name, unlimited=True))
+                if not fault and o.against == "spark":
+                    fault = schema_fault(o, name, sqls[name])
                 if fault and o.against == "duckdb" and name in OTHERWISE_IN_SPARK:
                     fault, remark = None, OTHERWISE_IN_SPARK[name]
             except Exception as error:  # the other engine's
@@ -325,10 +300,10 @@ def main():
     o = parser.parse_intermixed_args()
     make_data(o.nilas, o.scale, o.folder)
     if o.command == "delete" or o.tables != "plain":
-        make_deletes(o.nilas, o.folder)
+        deleted_rows.make(lambda sql: tpch.nilas_sql(o.nilas, o.folder, sql), tpch.connect(), o.folder, "plain", KEYS)
     if o.command == "record":
         chosen = {name: sql for name, sql in read_queries().items() if not o.names or name in o.names}
-        spark_side(o.folder, chosen, "record", o.tables, o.folder / "answers" / ("plain" if o.tables == "plain" else "deleted"))
+        deleted_rows.spark_side(o.folder, chosen, "record", o.tables, o.folder / "answers" / ("plain" if o.tables == "plain" else "deleted"))
     if o.command == "speed":
         speed(o, read_queries())
     if o.command == "check":

@@ -1,7 +1,8 @@
 """TPC-H on Iceberg tables that nilas makes: the data, the queries, and a comparison of answers.
 
     tpch.py data  NILAS SCALE FOLDER     dbgen (DuckDB's) to Parquet, then Iceberg tables by nilas in FOLDER/warehouse
-    tpch.py check NILAS SCALE FOLDER [--memory SIZE] [QUERY ...]     every answer against DuckDB's on the same Parquet files
+    tpch.py check NILAS SCALE FOLDER [--memory SIZE] [--tables tpch|position|vector|equality] [QUERY ...]
+                                         every answer against DuckDB's on the same Parquet files, less what deleted_rows.py deletes
 
 Needs the packages duckdb and duckdb-extension-tpch. Doubles may differ by 1e-9 of their size, everything else is equal,
 row for row in the order of the query.
@@ -15,8 +16,12 @@ import subprocess
 import sys
 import time
 
-TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
+KEYS = {"region": ["r_regionkey"], "nation": ["n_nationkey"], "supplier": ["s_suppkey"], "customer": ["c_custkey"], "part": ["p_partkey"],
+        "partsupp": ["ps_partkey", "ps_suppkey"], "orders": ["o_orderkey"], "lineitem": ["l_orderkey", "l_linenumber"]}
+TABLES = list(KEYS)
 QUERIES = pathlib.Path(__file__).parent / "queries"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import deleted_rows  # noqa: E402
 
 
 def query(number, scale):
@@ -25,14 +30,21 @@ def query(number, scale):
     return text.replace("${FRACTION}", f"{decimal.Decimal('0.0001') / decimal.Decimal(scale):f}").strip().rstrip(";")
 
 
-def connect(*extensions):
+def connect(*extensions, file=":memory:"):
     """DuckDB with extensions out of their Python packages."""
     import duckdb
-    database = duckdb.connect()
+    database = duckdb.connect(file)
     for extension in extensions:
         folder = pathlib.Path(importlib.import_module(f"duckdb_extension_{extension}").__file__).parent
         file, = folder.glob(f"extensions/v{duckdb.__version__}/{extension}.duckdb_extension")
         database.execute(f"LOAD '{file}'")
+    return database
+
+
+def connect_on_disk(folder):
+    """For data that need not fit into memory."""
+    database = connect("tpch", file=f"{folder}/tables.duckdb")
+    database.execute("SET memory_limit = '3GB'; SET threads = 2")
     return database
 
 
@@ -51,11 +63,13 @@ def make_data(nilas, scale, folder):
     if done.exists():
         return
     (folder / "parquet").mkdir(parents=True, exist_ok=True)
-    database = connect("tpch")
+    database = connect("tpch") if float(scale) <= 3 else connect_on_disk(folder)
     database.execute(f"CALL dbgen(sf={scale})")
     for table in TABLES:
         database.execute(f"COPY {table} TO '{folder}/parquet/{table}.parquet' (FORMAT parquet, COMPRESSION zstd)")
+        database.execute(f"DROP TABLE {table}")
     database.close()
+    (folder / "tables.duckdb").unlink(missing_ok=True)
     nilas_sql(nilas, folder, "CREATE NAMESPACE IF NOT EXISTS tpch")
     for table in TABLES:
         begin = time.perf_counter()
@@ -95,22 +109,23 @@ def difference(expected, rows):
     return None
 
 
-def check(nilas, scale, folder, memory, numbers):
+def check(nilas, scale, folder, tables, memory, numbers):
     database = connect()
     for table in TABLES:
-        database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet')")
+        kept = "" if tables == "tpch" else f" WHERE NOT {deleted_rows.gone(KEYS[table])}"
+        database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{folder}/parquet/{table}.parquet'){kept}")
     options = ["--conf", f"spark.nilas.memory={memory}"] if memory else []
     wrong = 0
     for number in numbers:
         begin = time.perf_counter()
         try:
-            rows = nilas_sql(nilas, folder, "USE tpch; " + query(number, scale), *options)
+            rows = nilas_sql(nilas, folder, f"USE {tables}; " + query(number, scale), *options)
             fault = difference(expected_rows(database, number, scale), rows)
         except RuntimeError as error:
             fault = str(error)
         wrong += fault is not None
         print(f"q{number:02} {time.perf_counter() - begin:7.2f} s  {fault or 'right'}", flush=True)
-    print(f"{len(numbers) - wrong} of {len(numbers)} right at scale {scale}" + (f" with {memory}" if memory else ""))
+    print(f"{len(numbers) - wrong} of {len(numbers)} right at scale {scale}, tables {tables}" + (f" with {memory}" if memory else ""))
     return wrong
 
 
@@ -122,10 +137,13 @@ def main():
     parser.add_argument("folder", type=os.path.abspath)
     parser.add_argument("numbers", type=int, nargs="*")
     parser.add_argument("--memory")
-    options = parser.parse_args()
+    parser.add_argument("--tables", default="tpch", choices=["tpch", *deleted_rows.NAMESPACES])
+    options = parser.parse_intermixed_args()
     make_data(options.nilas, options.scale, options.folder)
+    if options.tables != "tpch":
+        deleted_rows.make(lambda sql: nilas_sql(options.nilas, options.folder, sql), connect(), pathlib.Path(options.folder), "tpch", KEYS)
     if options.command == "check":
-        sys.exit(check(options.nilas, options.scale, options.folder, options.memory, options.numbers or range(1, 23)) > 0)
+        sys.exit(check(options.nilas, options.scale, options.folder, options.tables, options.memory, options.numbers or range(1, 23)) > 0)
 
 
 main() if __name__ == "__main__" else None

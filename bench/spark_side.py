@@ -1,4 +1,4 @@
-"""What tpcds.py needs real Spark and Iceberg's Java library for. Run by a Python that has pyspark; the first arguments
+"""What tpcds.py and tpch.py need real Spark and Iceberg's Java library for. Run by a Python that has pyspark; the first arguments
 are Iceberg's jar and the warehouse folder of a Hadoop catalog.
 
     spark_side.py JAR WAREHOUSE record NAMESPACE ANSWERS     {name: sql} on standard input; an answer each to ANSWERS/name.json

@@ -62,12 +62,31 @@ nl_status nl_check_distinct_types(nl_plan_context *context, const nl_column *col
     return NULL;
 }
 
-static nl_status set_types(nl_env *env, const char *word, const nl_logical *left, const nl_logical *right, const nl_type ***types)
+/* Types that differ in the names of fields alone: the first one's names, and null where either may be. */
+static const nl_type *by_place(nl_arena *arena, const nl_type *a, const nl_type *b)
+{
+    if (!nl_type_is_nested(a)) return a;
+    if (a->id == NL_TYPE_ARRAY) return nl_type_array(arena, by_place(arena, a->children[0].type, b->children[0].type), a->contains_null || b->contains_null);
+    if (a->id == NL_TYPE_MAP)
+        return nl_type_map(arena, by_place(arena, a->children[0].type, b->children[0].type), by_place(arena, a->children[1].type, b->children[1].type),
+                           a->contains_null || b->contains_null);
+    nl_field *fields = NL_NEW_ARRAY(arena, nl_field, a->child_count + 1);
+    for (uint32_t i = 0; i < a->child_count; i++) {
+        fields[i] = a->children[i];
+        fields[i].type = by_place(arena, a->children[i].type, b->children[i].type);
+        fields[i].is_nullable = a->children[i].is_nullable || b->children[i].is_nullable;
+    }
+    return nl_type_struct(arena, fields, a->child_count);
+}
+
+static nl_status set_types(nl_env *env, const char *word, bool is_union, const nl_logical *left, const nl_logical *right, const nl_type ***types)
 {
     nl_arena *arena = env->context->arena;
     *types = NL_NEW_ARRAY(arena, const nl_type *, left->column_count + 1);
     for (uint32_t i = 0; i < left->column_count; i++) {
         (*types)[i] = nl_common_type(arena, left->columns[i].type, right->columns[i].type, nl_confs_rules(nl_env_confs(env)));
+        if (!(*types)[i] && is_union && nl_type_has_same_structure(left->columns[i].type, right->columns[i].type))
+            (*types)[i] = by_place(arena, left->columns[i].type, right->columns[i].type);
         if ((*types)[i]) continue;
         return NL_RAISE(INCOMPATIBLE_COLUMN_TYPE, NL_P("operator", word), NL_P("columnOrdinalNumber", nl_position_word(i)),
                         NL_P("tableOrdinalNumber", "second"), NL_P_STR("dataType1", nl_quote_type(arena, right->columns[i].type)),
@@ -87,7 +106,7 @@ static nl_status make_set(nl_env *env, nl_ast_set_operator op, nl_ast_set_quanti
         return NL_RAISE(NUM_COLUMNS_MISMATCH, NL_P("operator", word), NL_P_INT("firstNumColumns", left->column_count),
                         NL_P("invalidOrdinalNum", "second"), NL_P_INT("invalidNumColumns", right->column_count));
     const nl_type **types = NULL;
-    NL_TRY(set_types(env, word, left, right, &types));
+    NL_TRY(set_types(env, word, op == NL_AST_SET_UNION, left, right, &types));
     NL_TRY(nl_cast_columns(env, left, types, &left));
     NL_TRY(nl_cast_columns(env, right, types, &right));
     if (set_kind(op, quantifier) != NL_SET_UNION_ALL) NL_TRY(nl_check_distinct_types(env->context, left->columns, left->column_count));

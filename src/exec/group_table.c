@@ -148,9 +148,14 @@ nl_status nl_group_table_hash(nl_group_table *table, const nl_vector *keys, uint
     return NULL;
 }
 
+static uint32_t part_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> (64 - NL_GROUP_PARTS_BITS));
+}
+
 static nl_status make_row(nl_group_table *table, uint64_t hash, uint8_t **row)
 {
-    nl_row_store *store = &table->parts[hash >> (64 - NL_GROUP_PARTS_BITS)];
+    nl_row_store *store = &table->parts[part_of(hash)];
     NL_TRY(nl_row_store_add(store, 1, row));
     ((nl_group_header *)(void *)*row)->hash = hash;
     ((nl_group_header *)(void *)*row)->arrival = (uint32_t)table->row_count;
@@ -169,30 +174,39 @@ static nl_status take_slot(nl_group_table *table, uint32_t position, uint64_t sl
     return NULL;
 }
 
+/* The new groups' rows, those of one store together where stores have heaps: starts[part] … starts[part + 1]. */
+static void list_fresh(const nl_group_table *table, uint32_t from, uint32_t *batch_rows, uint8_t **rows, uint32_t *starts)
+{
+    const bool by_part = table->layout->has_heap;
+    uint32_t ends[NL_GROUP_PARTS];
+    for (uint32_t k = from; k < table->fresh_count; k++)
+        starts[(by_part ? part_of(table->hashes[table->batch_rows[table->fresh[k]]]) : 0) + 1]++;
+    for (uint32_t part = 0; part < NL_GROUP_PARTS; part++)
+        starts[part + 1] += starts[part];
+    memcpy(ends, starts, sizeof ends);
+    for (uint32_t k = from; k < table->fresh_count; k++) {
+        const uint32_t position = table->fresh[k];
+        const uint32_t row = table->batch_rows[position];
+        const uint32_t at = ends[by_part ? part_of(table->hashes[row]) : 0]++;
+        batch_rows[at] = row;
+        rows[at] = table->rows[position];
+    }
+}
+
 static nl_status write_fresh_keys(nl_group_table *table, const nl_vector *keys, uint32_t from)
 {
     uint32_t count = table->fresh_count - from;
     if (count == 0 || table->key_count == 0) return NULL;
     nl_arena *arena = nl_arena_new(table->exec->query->memory);
-    /* By store, since each has a heap of its own. */
     uint32_t *batch_rows = NL_NEW_ARRAY(arena, uint32_t, count);
     uint8_t **rows = NL_NEW_ARRAY(arena, uint8_t *, count);
+    uint32_t starts[NL_GROUP_PARTS + 1] = {0};
     nl_status status = nl_arena_check(arena);
-    uint32_t parts_seen = 0;
-    for (uint32_t k = 0; k < count; k++)
-        parts_seen |= 1u << (table->hashes[table->batch_rows[table->fresh[from + k]]] >> (64 - NL_GROUP_PARTS_BITS));
-    bool by_part = table->layout->has_heap;
-    for (uint32_t part = 0; part < (by_part ? NL_GROUP_PARTS : 1) && !status; part++) {
-        uint32_t part_count = 0;
-        for (uint32_t k = 0; k < count && (!by_part || (parts_seen >> part & 1)); k++) {
-            uint32_t position = table->fresh[from + k];
-            uint32_t row = table->batch_rows[position];
-            batch_rows[part_count] = row;
-            rows[part_count] = table->rows[position];
-            part_count += !by_part || table->hashes[row] >> (64 - NL_GROUP_PARTS_BITS) == part;
-        }
-        if (part_count == 0) continue;
-        status = nl_rows_scatter(table->layout, 0, keys, table->key_count, (nl_selection){batch_rows, part_count}, rows, &table->parts[part], true);
+    if (!status) list_fresh(table, from, batch_rows, rows, starts);
+    for (uint32_t part = 0; part < NL_GROUP_PARTS && !status; part++) {
+        const nl_selection chosen = {batch_rows + starts[part], starts[part + 1] - starts[part]};
+        if (chosen.count == 0) continue;
+        status = nl_rows_scatter(table->layout, 0, keys, table->key_count, chosen, rows + starts[part], &table->parts[part], true);
     }
     nl_arena_free(arena);
     return status;

@@ -410,10 +410,22 @@ static size_t memory_max(const nl_memory *memory)
     return limit == SIZE_MAX ? MEMORY_MIN : NL_MAX(MEMORY_MIN, limit / MEMORY_SHARE);
 }
 
+/* Keys are found by the hashes of their bytes, which strings that are equal under a collation do not share. */
+static bool is_collated(const nl_type *type)
+{
+    if (type->id == NL_TYPE_STRING && type->collation.length) return true;
+    for (uint32_t i = 0; i < type->child_count; i++)
+        if (is_collated(type->children[i].type)) return true;
+    return false;
+}
+
 nl_status nl_state_part_open(nl_state_batch *batch, nl_state_store *store, const char *name, const nl_state_layout *layout, nl_state_part **out)
 {
     nl_state_part *part = find_part(store, nl_str_from(name));
     const nl_state_index_options options = {.memory = batch->memory, .spill_directory = batch->query->spill_directory, .memory_bytes_max = memory_max(batch->memory)};
+    for (uint32_t i = 0; i < layout->key_count; i++)
+        if (is_collated(layout->row_type->children[layout->keys[i]].type))
+            return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not keep state by strings with a collation.");
     if (part->index && part->version != batch->version) empty_part(part);
     if (!part->index) {
         NL_TRY(nl_state_index_new(layout, &options, &part->index));

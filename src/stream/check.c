@@ -114,7 +114,6 @@ static nl_status check_aggregate(check *self, const nl_logical *aggregate)
     for (uint32_t i = 0; i < aggregate->aggregate.aggregate_count; i++)
         if (aggregate->aggregate.aggregates[i]->is_distinct)
             return REFUSE(aggregate, "Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider using approx_count_distinct() instead.");
-    if (aggregate->aggregate.grouping_sets) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run cube, rollup and grouping sets over streams.");
     nl_state_session session;
     if (self->mode == NL_OUTPUT_UPDATE && nl_state_session_of(aggregate, &session)) return refuse_mode(self->mode, "session window streaming aggregations");
     if (self->mode == NL_OUTPUT_APPEND && !groups_by_event_time(aggregate)) return refuse_mode(self->mode, "streaming aggregations without watermark");

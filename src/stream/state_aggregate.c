@@ -171,7 +171,8 @@ typedef struct aggregation {
     nl_state_batch *batch;
     nl_arena *arena;
     const nl_logical *node;
-    uint32_t key_count, call_count;
+    uint32_t key_count, call_count; /* the grouping id of rollup and cube is a key of the state: the last one */
+    bool has_sets;
     nl_event_time event;      /* among the keys; column 0: none */
     bool is_session;
     nl_state_session session;
@@ -199,12 +200,20 @@ static const nl_logical *group(aggregation *self, const nl_logical *child, const
     return node;
 }
 
+/* The node's column of a key or a call of the state. */
+static const nl_column *node_column(const aggregation *self, uint32_t at)
+{
+    const uint32_t plain = self->key_count - self->has_sets;
+    if (at < plain || !self->has_sets) return &self->node->columns[at];
+    return at == plain ? &self->node->columns[self->node->column_count - 1] : &self->node->columns[at - 1];
+}
+
 static nl_column *new_columns(aggregation *self, bool has_flag)
 {
     const uint32_t count = self->key_count + self->call_count;
     nl_column *columns = NL_NEW_ARRAY(self->arena, nl_column, count + 2);
     for (uint32_t i = 0; i < count; i++) {
-        columns[i] = self->node->columns[i];
+        columns[i] = *node_column(self, i);
         columns[i].id = nl_plan_new_id(self->batch->planning);
         columns[i].is_nullable = true;
         if (i >= self->key_count) columns[i].type = self->node->aggregate.aggregates[i - self->key_count]->call->partial_type;
@@ -224,7 +233,18 @@ static nl_status partial_plan(aggregation *self, const nl_logical **plan)
         calls[i] = aggregate_expr(self->arena, step_of(self->arena, from->call, STEP_PARTIAL), from->children, from->child_count, from->filter);
     }
     if (self->is_session) NL_TRY(nl_state_session_single(self->batch, &self->session, self->node, &child));
-    *plan = group(self, child, self->node->aggregate.keys, calls, self->call_count, new_columns(self, false));
+    const nl_column *columns = new_columns(self, false);
+    nl_logical *made = NL_UNCONST(group(self, child, self->node->aggregate.keys, calls, self->call_count, columns));
+    *plan = made;
+    if (!self->has_sets) return NULL;
+    const uint32_t plain = self->key_count - 1; /* the id comes last out of an aggregation */
+    nl_column *given = NL_NEW_ARRAY(self->arena, nl_column, made->column_count + 1);
+    for (uint32_t i = 0; i < made->column_count; i++) given[i] = columns[i < plain ? i : i + 1 == made->column_count ? plain : i + 1];
+    made->columns = given;
+    made->aggregate.key_count = plain;
+    made->aggregate.grouping_sets = self->node->aggregate.grouping_sets;
+    made->aggregate.grouping_set_count = self->node->aggregate.grouping_set_count;
+    *plan = nl_logical_keep(self->arena, made, columns, made->column_count);
     return NULL;
 }
 
@@ -263,7 +283,10 @@ static nl_status merged_plan(aggregation *self, nl_stream_rows *before, nl_strea
 /* The groups' results under the node's own columns. */
 static const nl_logical *finished_plan(aggregation *self, const nl_logical *groups)
 {
-    return group(self, groups, column_refs(self, groups, self->key_count), calls_over(self, groups, STEP_FINISH, 0), self->call_count, self->node->columns);
+    nl_column *columns = NL_NEW_ARRAY(self->arena, nl_column, self->key_count + self->call_count + 1);
+    for (uint32_t i = 0; i < self->key_count + self->call_count; i++) columns[i] = *node_column(self, i);
+    const nl_logical *made = group(self, groups, column_refs(self, groups, self->key_count), calls_over(self, groups, STEP_FINISH, 0), self->call_count, columns);
+    return self->has_sets ? nl_logical_keep(self->arena, made, self->node->columns, self->node->column_count) : made;
 }
 
 /* "The watermark has passed the group", over rows whose first columns are the keys. */
@@ -386,12 +409,14 @@ nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical *node, cons
 {
     aggregation self = {.batch = batch, .arena = batch->planning->arena, .node = node, .key_count = node->aggregate.key_count, .call_count = node->aggregate.aggregate_count};
     outcome o = {0};
+    self.has_sets = node->aggregate.grouping_sets != NULL;
+    self.key_count += self.has_sets;
     self.is_session = nl_state_session_of(node, &self.session);
     self.name = self.is_session ? "sessionWindowStateStoreSaveExec" : "stateStoreSave";
     if (self.is_session && self.key_count == 1) return NL_RAISE(_LEGACY_ERROR_TEMP_3102, NL_P("msg", "Global aggregation with session window in streaming query is not supported."));
     for (uint32_t i = 0; i < self.call_count; i++)
         if (nl_python_aggregate(node->aggregate.aggregates[i]->call)) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not run aggregate functions in Python over streams.");
-    for (uint32_t i = 0; i < self.key_count && !self.event.column; i++)
+    for (uint32_t i = 0; i < node->aggregate.key_count && !self.event.column; i++)
         if (!nl_column_event_time(node, &node->columns[i], &self.event)) self.event.column = 0;
     nl_status status = run(&self, &o, result);
     nl_stream_rows *const all[] = {o.fresh, o.timely, o.old, o.all, o.merged, o.touched, o.past, o.given};

@@ -109,6 +109,19 @@ def case_session_refused(spark, folder, _):
             "alone": first_line(start(marked.groupBy(F.session_window("t", "5 seconds")).count(), "update"))}
 
 
+# ---- grouping sets ----
+
+def case_rollup(spark, folder, _):
+    df = events(spark, folder, BATCHES).withColumn("odd", F.col("v") % 2)
+    by = df.rollup("k", "odd").agg(F.sum("v").alias("s"), F.count("*"), F.grouping_id(), F.grouping("odd"))
+    return [run(by, folder, "rollup_complete", "complete")["rows"], run(by.where("s > 5"), folder, "rollup_update", "update")]
+
+
+def case_cube_windows(spark, folder, _):
+    df = events(spark, folder, BATCHES + LATER).withWatermark("t", "5 seconds")
+    return run(df.cube("k", F.window("t", "10 seconds")).agg(F.max("v")), folder, "cube_update", "update")["rows"]
+
+
 # ---- limits ----
 
 def case_limit_append(spark, folder, _):

@@ -200,7 +200,6 @@ def damaged_state_is_refused(spark, folder):
 def what_is_not_there_says_so(spark, folder):
     df = spark.readStream.format("rate").load()
     for call in (lambda: df.writeStream.format("noop").trigger(continuous="1 second").start(),
-                 lambda: df.groupBy(F.rollup("value") if hasattr(F, "rollup") else "value").count() and df.rollup("value").count().writeStream.format("noop").outputMode("complete").start(),
                  lambda: df.groupBy(F.expr("cast(value as string) collate UTF8_LCASE")).count().writeStream.format("noop").outputMode("update").start().processAllAvailable(),
                  lambda: df.groupBy("value").applyInPandasWithState(print, "a int", "b int", "update", "NoTimeout").writeStream.format("noop").outputMode("update").start(),
                  lambda: spark.readStream.format("kafka").load().schema):

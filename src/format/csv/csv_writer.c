@@ -216,11 +216,7 @@ uint64_t nl_csv_writer_bytes(const nl_csv_writer *writer)
 
 nl_status nl_csv_writer_close(nl_csv_writer *writer)
 {
-    nl_status status = flush(writer);
-    if (status)
-        nl_text_output_abort(writer->output);
-    else
-        status = nl_text_output_close(writer->output);
+    nl_status status = nl_text_output_end(writer->output, flush(writer));
     free_writer(writer);
     return status;
 }

@@ -62,11 +62,7 @@ uint64_t nl_json_writer_bytes(const nl_json_writer *writer)
 
 nl_status nl_json_writer_close(nl_json_writer *writer)
 {
-    nl_status status = flush(writer);
-    if (status)
-        nl_text_output_abort(writer->output);
-    else
-        status = nl_text_output_close(writer->output);
+    nl_status status = nl_text_output_end(writer->output, flush(writer));
     nl_builder_fini(&writer->out);
     free(writer);
     return status;

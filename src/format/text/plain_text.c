@@ -156,11 +156,7 @@ nl_status nl_plain_text_writer_write(nl_plain_text_writer *writer, const nl_batc
 
 nl_status nl_plain_text_writer_close(nl_plain_text_writer *writer)
 {
-    nl_status status = flush(writer);
-    if (status)
-        nl_text_output_abort(writer->output);
-    else
-        status = nl_text_output_close(writer->output);
+    nl_status status = nl_text_output_end(writer->output, flush(writer));
     nl_builder_fini(&writer->out);
     free(writer);
     return status;

@@ -150,3 +150,10 @@ nl_status nl_text_output_close(nl_text_output *output)
     free_output(output);
     return nl_output_close(file);
 }
+
+nl_status nl_text_output_end(nl_text_output *output, nl_status status)
+{
+    if (!status) return nl_text_output_close(output);
+    nl_text_output_abort(output);
+    return status;
+}

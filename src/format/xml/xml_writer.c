@@ -123,11 +123,7 @@ static void append_end(nl_xml_writer *writer)
 nl_status nl_xml_writer_close(nl_xml_writer *writer)
 {
     append_end(writer);
-    nl_status status = flush(writer);
-    if (status)
-        nl_text_output_abort(writer->output);
-    else
-        status = nl_text_output_close(writer->output);
+    nl_status status = nl_text_output_end(writer->output, flush(writer));
     nl_builder_fini(&writer->out);
     free(writer);
     return status;

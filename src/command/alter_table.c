@@ -111,7 +111,7 @@ nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *stateme
     const nl_ast_comment_on *comment = statement->comment_on;
     const nl_property property = {NL_STR("comment"), comment->is_null ? (nl_str){"", 0} : comment->comment};
     property_change change = {.items = &property, .count = 1};
-    nl_session_name name;
+    nl_session_name name = {0};
     nl_iceberg_table *table = NULL;
     if (comment->is_namespace) {
         const nl_str *parts;
@@ -124,8 +124,14 @@ nl_status nl_run_comment_on(nl_command *command, const nl_ast_statement *stateme
     NL_TRY(nl_command_refuse_view(command, &comment->name, "COMMENT ON TABLE"));
     NL_TRY(nl_plain_find_name(command, &comment->name, &plain));
     if (plain) return nl_plain_comment(command, plain, property.value);
-    NL_TRY(nl_command_load_table(command, &comment->name, &name, &table));
-    nl_status status = nl_table_change(table, change_properties, &change);
+    nl_status status = nl_command_load_table(command, &comment->name, &name, &table);
+    if (status && nl_error_condition(status) == NL_COND_TABLE_OR_VIEW_NOT_FOUND) {
+        nl_error *deeper = nl_check_session_namespace(command, &name);
+        if (deeper) nl_error_free(status);
+        return deeper ? deeper : status;
+    }
+    NL_TRY(status);
+    status = nl_table_change(table, change_properties, &change);
     nl_iceberg_table_release(table);
     return status;
 }

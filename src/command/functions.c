@@ -116,6 +116,8 @@ nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *st
     uint32_t count;
     nl_session_function function = {.is_temporary = create->is_temporary, .is_ansi = command->confs.is_ansi, .text = command->text};
     NL_TRY(nl_command_name(command, &create->name, &parts, &count));
+    if (create->is_temporary && count == 2) /* IDENTIFIER(…) hid it from the parser */
+        return NL_RAISE(INVALID_SQL_SYNTAX__CREATE_TEMP_FUNC_WITH_DATABASE, NL_P_STR("database", quoted(command, parts, 1)));
     if (create->class_name.data)
         return NL_RAISE(CANNOT_LOAD_FUNCTION_CLASS, NL_P_STR("className", create->class_name), NL_P_STR("functionName", quoted(command, parts, count)));
     NL_TRY(stored_name(command, parts, count, create->is_temporary, &function.name));
@@ -138,6 +140,8 @@ nl_status nl_drop_function(nl_command *command, const nl_ast_drop *drop)
     const nl_function_row *const *rows = NULL;
     NL_TRY(nl_command_name(command, &drop->name, &parts, &count));
     const bool is_builtin = count == 1 && nl_function_find(parts[0], &rows) > 0;
+    if (drop->is_temporary && count > 1)
+        return NL_RAISE(INVALID_SQL_SYNTAX__MULTI_PART_NAME, NL_P("statement", "DROP TEMPORARY FUNCTION"), NL_P_STR("name", quoted(command, parts, count)));
     if (drop->is_temporary && is_builtin) return NL_RAISE(_LEGACY_ERROR_TEMP_1255, NL_P_STR("functionName", parts[0]));
     if (is_builtin && !drop->is_if_exists)
         return NL_RAISE(_LEGACY_ERROR_TEMP_1017, NL_P_STR("name", parts[0]), NL_P("cmd", "DROP FUNCTION"), NL_P("hintStr", ""));

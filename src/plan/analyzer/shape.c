@@ -59,6 +59,7 @@ nl_status nl_cast_columns(nl_env *env, const nl_logical *child, const nl_type *c
         if (is_same_type(child->columns[i].type, types[i])) continue;
         columns[i].id = nl_plan_new_id(env->context);
         columns[i].type = types[i];
+        columns[i].comment = columns[i].metadata = (nl_str){0}; /* they were about the other type */
         columns[i].is_nullable = exprs[i]->is_nullable;
     }
     *plan = nl_logical_project(arena, child, columns, exprs, child->column_count);

@@ -112,7 +112,7 @@ static nl_status make_query(nl_stream_host *base, nl_session *session, nl_arena 
 
 typedef struct handed_rows {
     nl_connect_host *host;
-    nl_stream_rows *rows;
+    nl_kept_rows *rows;
     nl_arena *arena;
     nl_str id; /* in the arena */
 } handed_rows;
@@ -121,7 +121,7 @@ static nl_status give_id(void *argument, nl_session *session)
 {
     handed_rows *handed = argument;
     (void)session;
-    return handed->host->put_table(handed->host, nl_stream_rows_table(handed->rows), handed->arena, &handed->id);
+    return handed->host->put_table(handed->host, nl_kept_rows_table(handed->rows), handed->arena, &handed->id);
 }
 
 static nl_status take_id(void *argument, nl_session *session)
@@ -132,7 +132,7 @@ static nl_status take_id(void *argument, nl_session *session)
     return NULL;
 }
 
-static nl_status call_function(nl_stream_host *base, nl_stream_rows *rows, int64_t batch, nl_cancel *cancel)
+static nl_status call_function(nl_stream_host *base, nl_kept_rows *rows, int64_t batch, nl_cancel *cancel)
 {
     stream_host *self = NL_CONTAINER(base, stream_host, base);
     handed_rows handed = {.host = &self->client->host, .rows = rows, .arena = nl_arena_new(NULL)};
@@ -150,7 +150,7 @@ static nl_status call_function(nl_stream_host *base, nl_stream_rows *rows, int64
 }
 
 typedef struct row_feed {
-    nl_stream_rows *rows;
+    nl_kept_rows *rows;
     uint32_t at;
     nl_memory *memory;
 } row_feed;
@@ -158,7 +158,7 @@ typedef struct row_feed {
 static nl_status feed_next(void *context, nl_batch *batch, bool *is_done)
 {
     row_feed *feed = context;
-    return nl_stream_rows_batch(feed->rows, feed->at++, feed->memory, batch, is_done);
+    return nl_kept_rows_batch(feed->rows, feed->at++, feed->memory, batch, is_done);
 }
 
 static void end_feed(void *context)
@@ -180,7 +180,7 @@ static nl_status print_in(void *argument, nl_session *session)
     nl_result *result = NULL;
     nl_builder out;
     p->feed.memory = nl_session_memory(session);
-    NL_TRY(nl_command_make_stream(session, NL_RESULT_QUERY, nl_stream_rows_type(p->feed.rows), &source, &result));
+    NL_TRY(nl_command_make_stream(session, NL_RESULT_QUERY, nl_kept_rows_type(p->feed.rows), &source, &result));
     nl_builder_init(&out, SIZE_MAX);
     nl_append_f(&out, "-------------------------------------------\nBatch: %lld\n-------------------------------------------\n", (long long)p->batch);
     nl_status status = nl_show_text(result, &options, &out);
@@ -194,7 +194,7 @@ static nl_status print_in(void *argument, nl_session *session)
     return status;
 }
 
-static nl_status print_rows(nl_stream_host *base, nl_stream_rows *rows, int64_t batch, int64_t row_max, bool is_truncated)
+static nl_status print_rows(nl_stream_host *base, nl_kept_rows *rows, int64_t batch, int64_t row_max, bool is_truncated)
 {
     printing p = {.feed.rows = rows, .batch = batch, .row_max = row_max, .is_truncated = is_truncated};
     nl_cancel *cancel = nl_cancel_new(NULL);

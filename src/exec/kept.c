@@ -6,8 +6,7 @@
 
 #include "base/lock.h"
 #include "exec/engine.h"
-#include "exec/spill.h"
-#include "exec/sources.h"
+#include "exec/kept_rows.h"
 
 #define KEPT_PER_BUDGET 2u  /* the part of the budget that may be kept */
 #define WAIT_NANOS      50000000
@@ -94,36 +93,23 @@ typedef struct filling {
     nl_batch *pending;      /* not yet copied */
     uint32_t pending_count, pending_capacity;
     uint32_t pending_rows;
-    nl_batch *batches;      /* copied; owned */
-    uint32_t batch_count, batch_capacity;
-    size_t bytes;
-    const nl_table *spilled; /* counted; or NULL: all in memory */
-    nl_spill *spill;         /* of spilled */
+    nl_kept_rows *rows;     /* counted; NULL: none yet */
 } filling;
 
-static nl_status room_for_one(nl_batch **items, uint32_t count, uint32_t *capacity)
+static nl_status room_for_one(filling *self)
 {
-    if (count < *capacity) return NULL;
-    const uint32_t more = NL_MAX(16u, *capacity * 2);
-    nl_batch *grown = realloc(*items, more * sizeof *grown);
+    if (self->pending_count < self->pending_capacity) return NULL;
+    const uint32_t more = NL_MAX(16u, self->pending_capacity * 2);
+    nl_batch *grown = realloc(self->pending, more * sizeof *grown);
     if (!grown) return nl_out_of_memory(more * sizeof *grown);
-    *items = grown;
-    *capacity = more;
+    self->pending = grown;
+    self->pending_capacity = more;
     return NULL;
 }
 
 static void drop_batches(nl_batch *batches, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) nl_batch_fini(&batches[i]);
-}
-
-static nl_status start_spill(filling *self)
-{
-    NL_TRY(nl_spilled_source_new(self->kept->row_type, self->kept->spill_directory, self->kept->memory, &self->spilled, &self->spill));
-    for (uint32_t i = 0; i < self->batch_count; i++) NL_TRY(nl_spill_write(self->spill, &self->batches[i], self->query->memory));
-    drop_batches(self->batches, self->batch_count);
-    self->batch_count = 0;
-    return NULL;
 }
 
 /* The pending rows as one batch of our own: buffers of files and of other statements are let go. */
@@ -145,7 +131,7 @@ static nl_status copy_pending(filling *self, nl_batch *made)
 static bool has_room(const filling *self, size_t bytes)
 {
     const size_t limit = nl_memory_limit(self->kept->memory);
-    return self->kept->use_memory && nl_memory_has_room(self->kept->memory, bytes) && self->bytes + bytes <= limit / KEPT_PER_BUDGET;
+    return self->kept->use_memory && nl_memory_has_room(self->kept->memory, bytes) && nl_kept_rows_bytes(self->rows) + bytes <= limit / KEPT_PER_BUDGET;
 }
 
 static nl_status keep_pending(filling *self)
@@ -155,16 +141,7 @@ static nl_status keep_pending(filling *self)
     NL_TRY(copy_pending(self, &made));
     drop_batches(self->pending, self->pending_count);
     self->pending_count = self->pending_rows = 0;
-    const size_t bytes = nl_batch_bytes(&made);
-    nl_status status = NULL;
-    if (!self->spill && made.column_count > 0 && !has_room(self, bytes)) status = start_spill(self);
-    if (!status && self->spill) {
-        status = nl_spill_write(self->spill, &made, self->query->memory);
-    } else if (!status) {
-        status = room_for_one(&self->batches, self->batch_count, &self->batch_capacity);
-        self->bytes += bytes;
-        if (!status) nl_batch_move(&made, &self->batches[self->batch_count++]);
-    }
+    nl_status status = nl_kept_rows_put(self->rows, &made, made.column_count == 0 || has_room(self, nl_batch_bytes(&made)));
     nl_batch_fini(&made);
     return status;
 }
@@ -175,7 +152,7 @@ static nl_status take(nl_consumer *base, nl_batch *batch)
     NL_TRY(nl_batch_compact(batch, self->query->memory));
     if (batch->row_count == 0) return NULL;
     if (self->pending_rows > 0 && self->pending_rows + batch->row_count > NL_BATCH_ROWS) NL_TRY(keep_pending(self));
-    NL_TRY(room_for_one(&self->pending, self->pending_count, &self->pending_capacity));
+    NL_TRY(room_for_one(self));
     self->pending_rows += batch->row_count;
     nl_batch_move(batch, &self->pending[self->pending_count++]);
     return NULL;
@@ -197,20 +174,15 @@ static nl_status make_rows(nl_kept *kept, nl_query *query, const nl_logical *pla
     nl_arena *arena = nl_arena_new(query->memory);
     filling self = {.base.consume = take, .kept = kept, .query = &fill, .places = places_of(arena, plan)};
     fill.metrics = NULL;
-    nl_status status = nl_query_run(&fill, plan, &self.base);
+    nl_status status = nl_kept_rows_new(kept->row_type, kept->memory, kept->spill_directory, &self.rows);
+    if (!status) status = nl_query_run(&fill, plan, &self.base);
     if (!status) status = keep_pending(&self);
     drop_batches(self.pending, self.pending_count);
     free(self.pending);
-    if (!status && !self.spilled) {
-        status = nl_batches_source_new(kept->row_type, self.batches, self.batch_count, kept->memory, rows);
-        self.batches = NULL; /* taken */
-        self.batch_count = 0;
-    } else if (!status) {
-        *rows = nl_table_retain(self.spilled);
-    }
-    drop_batches(self.batches, self.batch_count);
-    free(self.batches);
-    if (self.spilled) nl_table_release(self.spilled);
+    if (status)
+        nl_kept_rows_release(self.rows);
+    else
+        *rows = nl_kept_rows_table(self.rows); /* is the reference */
     nl_arena_free(arena);
     return nl_note_if(status, NL_HERE, "keeping rows");
 }
@@ -241,7 +213,7 @@ static nl_status wait_for_rows(nl_kept *kept, const nl_cancel *cancel, const nl_
 
 static bool may_keep(const nl_kept *kept, const nl_table *rows)
 {
-    return kept->use_disk || !nl_table_is_spilled(rows);
+    return kept->use_disk || !nl_kept_rows_are_spilled(nl_kept_rows_of(rows));
 }
 
 static nl_status rows_of(nl_kept *kept, nl_query *query, const nl_logical *plan, const nl_table **rows)

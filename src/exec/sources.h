@@ -46,10 +46,6 @@ NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str 
 NL_MUST_USE nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint32_t batch_count, nl_memory *memory, const nl_table **source);
 /* What the rows are made of, as 16 bytes: sources of equal ones and of one row type are the same to nl_logical_same. */
 void nl_batches_source_identify(const nl_table *source, const uint64_t identity[2]);
-/* Rows in a spill file: the caller writes batches of the row type to *spill (borrowed from the source) before anyone scans it. */
-struct nl_spill;
-NL_MUST_USE nl_status nl_spilled_source_new(const nl_type *row_type, nl_str directory, nl_memory *memory, const nl_table **source, struct nl_spill **spill);
-bool nl_table_is_spilled(const nl_table *source);
 /* The files of a table over plain files (exec/source/plain_files.h); a location that is not there has none. */
 struct nl_file_table;
 NL_MUST_USE nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str location, const struct nl_file_table *table, const nl_property *options, uint32_t option_count,

@@ -650,7 +650,7 @@ void nl_stream_query_release(nl_stream_query *query)
     if (!query || atomic_fetch_sub(&query->references, 1) != 1) return;
     nl_stream_query_join(query);
     free_leaves(query);
-    nl_stream_rows_release(query->memory_rows);
+    nl_kept_rows_release(query->memory_rows);
     nl_stream_checkpoint_close(query->checkpoint);
     for (uint32_t i = 0; i < NL_STREAM_RECENT_COUNT; i++) free(query->recent[i]);
     free(query->message);

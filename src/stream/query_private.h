@@ -47,7 +47,7 @@ struct nl_stream_query {
     const nl_timezone *zone;
     nl_stream_checkpoint *checkpoint; /* owned */
     const nl_type *row_type;    /* of what goes to the sink; in the arena */
-    nl_stream_rows *memory_rows; /* MEMORY: what its view shows; counted */
+    nl_kept_rows *memory_rows; /* MEMORY: what its view shows; counted */
     const nl_property *confs;   /* that the offset log keeps */
     uint32_t conf_count;
     bool is_no_data_batch_enabled;

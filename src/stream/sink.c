@@ -65,8 +65,8 @@ static void release_view(void *handle)
 static nl_status make_view(nl_stream_query *query, nl_session *session)
 {
     if (!query->options.name.length) return NL_RAISE(_LEGACY_ERROR_TEMP_3102, NL_P("msg", "queryName must be specified for memory sink."));
-    NL_TRY(nl_stream_rows_new(query->row_type, query->memory, (nl_str){0}, &query->memory_rows));
-    const nl_temp_view view = {.name = query->options.name, .handle = nl_table_retain(nl_stream_rows_table(query->memory_rows)), .free = release_view};
+    NL_TRY(nl_kept_rows_new(query->row_type, query->memory, (nl_str){0}, &query->memory_rows));
+    const nl_temp_view view = {.name = query->options.name, .handle = nl_table_retain(nl_kept_rows_table(query->memory_rows)), .free = release_view};
     return nl_session_put_view(session, &view, true);
 }
 
@@ -187,7 +187,7 @@ nl_status nl_stream_sink_publish(nl_stream_query *query)
 
 /* ---- rows ---- */
 
-static nl_status pull(nl_stream_query *query, nl_result *result, nl_stream_rows *rows)
+static nl_status pull(nl_stream_query *query, nl_result *result, nl_kept_rows *rows)
 {
     int64_t count = 0;
     for (bool is_done = false; !is_done;) {
@@ -196,7 +196,7 @@ static nl_status pull(nl_stream_query *query, nl_result *result, nl_stream_rows 
         NL_TRY(nl_result_next(result, &batch, &is_done));
         if (is_done) break;
         count += nl_batch_live_rows(&batch);
-        nl_status status = rows ? nl_stream_rows_add(rows, &batch) : NULL;
+        nl_status status = rows ? nl_kept_rows_add(rows, &batch) : NULL;
         nl_batch_fini(&batch);
         NL_TRY(status);
     }
@@ -210,7 +210,7 @@ static int64_t option_number(const nl_stream_query *query, const char *key, int6
     return nl_parse_int64(nl_stream_sink_option(query, key), &number) ? number : otherwise;
 }
 
-static nl_status hand_over(nl_stream_query *query, nl_stream_rows *rows)
+static nl_status hand_over(nl_stream_query *query, nl_kept_rows *rows)
 {
     const bool is_cut = !nl_str_is_nocase(nl_stream_sink_option(query, "truncate"), "false");
     if (query->options.sink == NL_SINK_CONSOLE) return query->host->print(query->host, rows, query->batch, option_number(query, "numRows", 20), is_cut);
@@ -224,18 +224,18 @@ static nl_status hand_over(nl_stream_query *query, nl_stream_rows *rows)
 /* A batch that comes again after a restart finds an empty table: what the memory sink held went with the process. */
 static nl_status take_in_memory(nl_stream_query *query, nl_result *result)
 {
-    nl_stream_rows *rows = NULL;
+    nl_kept_rows *rows = NULL;
     if (query->options.mode != NL_OUTPUT_COMPLETE) return pull(query, result, query->memory_rows);
-    NL_TRY(nl_stream_rows_new(query->row_type, query->memory, (nl_str){0}, &rows));
+    NL_TRY(nl_kept_rows_new(query->row_type, query->memory, (nl_str){0}, &rows));
     nl_status status = pull(query, result, rows);
-    if (!status) nl_stream_rows_replace(query->memory_rows, rows);
-    nl_stream_rows_release(rows);
+    if (!status) nl_kept_rows_replace(query->memory_rows, rows);
+    nl_kept_rows_release(rows);
     return status;
 }
 
 nl_status nl_stream_sink_take(nl_stream_query *query, nl_result *result)
 {
-    nl_stream_rows *rows = NULL;
+    nl_kept_rows *rows = NULL;
     switch (query->options.sink) {
     case NL_SINK_TABLE: return NULL;
     case NL_SINK_FILES: return nl_stream_sink_publish(query);
@@ -245,10 +245,10 @@ nl_status nl_stream_sink_take(nl_stream_query *query, nl_result *result)
     case NL_SINK_FUNCTION:
     default: break;
     }
-    NL_TRY(nl_stream_rows_new(query->row_type, query->memory, query->spill_directory, &rows));
+    NL_TRY(nl_kept_rows_new(query->row_type, query->memory, query->spill_directory, &rows));
     nl_status status = pull(query, result, rows);
     if (!status) status = hand_over(query, rows);
-    nl_stream_rows_release(rows);
+    nl_kept_rows_release(rows);
     return status;
 }
 

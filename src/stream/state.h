@@ -16,7 +16,7 @@
 #include "exec/exec.h"
 #include "plan/plan.h"
 #include "stream/checkpoint.h"
-#include "stream/rows.h"
+#include "exec/kept_rows.h"
 #include "stream/state_index.h"
 
 typedef enum nl_output_mode { NL_OUTPUT_APPEND, NL_OUTPUT_UPDATE, NL_OUTPUT_COMPLETE } nl_output_mode;
@@ -87,22 +87,22 @@ NL_MUST_USE nl_status nl_state_part_open(nl_state_batch *batch, nl_state_store *
 uint64_t nl_state_part_count(const nl_state_part *part);
 uint64_t nl_state_part_bytes(const nl_state_part *part);
 /* Rows of the part, `_id` first, then its columns; counted. Those that may have a key of `rows` (its key_columns): hashes are equal. */
-NL_MUST_USE nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, const uint32_t *key_columns, nl_stream_rows **found);
+NL_MUST_USE nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows, const uint32_t *key_columns, nl_kept_rows **found);
 /* Whose time is not later; all of them. */
-NL_MUST_USE nl_status nl_state_past(nl_state_batch *batch, nl_state_part *part, int64_t micros, nl_stream_rows **found);
-NL_MUST_USE nl_status nl_state_all(nl_state_batch *batch, nl_state_part *part, nl_stream_rows **found);
+NL_MUST_USE nl_status nl_state_past(nl_state_batch *batch, nl_state_part *part, int64_t micros, nl_kept_rows **found);
+NL_MUST_USE nl_status nl_state_all(nl_state_batch *batch, nl_state_part *part, nl_kept_rows **found);
 /* Adds rows of the part's columns, by position. *added: the same with their `_id`; counted; NULL: nobody asks. */
-NL_MUST_USE nl_status nl_state_add(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, nl_stream_rows **added);
+NL_MUST_USE nl_status nl_state_add(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows, nl_kept_rows **added);
 /* Removes the rows whose `_id` is the first column. */
-NL_MUST_USE nl_status nl_state_remove(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows);
+NL_MUST_USE nl_status nl_state_remove(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows);
 /* Makes the next version of what was added and removed. Written before it returns. */
 NL_MUST_USE nl_status nl_state_commit(nl_state_batch *batch, nl_state_part *part);
 void nl_state_store_free(nl_state_store *store); /* NULL is fine */
 
 /* Runs a plan (analyzed, not optimized) into new rows. */
-NL_MUST_USE nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_stream_rows **rows);
+NL_MUST_USE nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_kept_rows **rows);
 /* A scan of rows with columns like those given (ids, names, qualifiers), by position. */
-const nl_logical *nl_state_scan(nl_state_batch *batch, nl_stream_rows *rows, const nl_column *columns, uint32_t column_count);
+const nl_logical *nl_state_scan(nl_state_batch *batch, nl_kept_rows *rows, const nl_column *columns, uint32_t column_count);
 /* Is the table one that nl_state_scan has been given in this batch? */
 bool nl_state_is_rows(const nl_state_batch *batch, const nl_table *table);
 void nl_state_count(nl_state_batch *batch, const nl_state_counts *counts);

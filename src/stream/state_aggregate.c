@@ -267,7 +267,7 @@ static const nl_expr **calls_over(aggregation *self, const nl_logical *rows, ste
 }
 
 /* The batch's groups with what the state has of them; the last column says which were touched. old: numbered. */
-static nl_status merged_plan(aggregation *self, nl_stream_rows *before, nl_stream_rows *fresh, const nl_logical **plan)
+static nl_status merged_plan(aggregation *self, nl_kept_rows *before, nl_kept_rows *fresh, const nl_logical **plan)
 {
     const nl_logical *both = NULL;
     const nl_logical *old = nl_state_with_flag(self->batch, nl_state_scan_rows(self->batch, before), "_touched", false);
@@ -301,7 +301,7 @@ static nl_status is_past(aggregation *self, const nl_logical *rows, int64_t micr
 /* ---- a batch ------------------------------------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    nl_stream_rows *fresh, *timely, *old, *all, *merged, *touched, *past, *given; /* counted */
+    nl_kept_rows *fresh, *timely, *old, *all, *merged, *touched, *past, *given; /* counted */
     nl_state_counts counts;
 } outcome;
 
@@ -313,17 +313,17 @@ static nl_status take_fresh(aggregation *self, outcome *o)
     NL_TRY(partial_plan(self, &plan));
     NL_TRY(nl_state_run(self->batch, plan, &o->fresh));
     if (!self->event.column) {
-        o->timely = nl_stream_rows_retain(o->fresh);
+        o->timely = nl_kept_rows_retain(o->fresh);
         return NULL;
     }
     const nl_logical *scan = nl_state_scan_new(self->batch, o->fresh);
     NL_TRY(is_past(self, scan, self->batch->late_micros, &late));
     NL_TRY(nl_state_run(self->batch, nl_state_where(self->batch, scan, late, false), &o->timely));
-    o->counts.late = (int64_t)(nl_stream_rows_count(o->fresh) - nl_stream_rows_count(o->timely));
+    o->counts.late = (int64_t)(nl_kept_rows_count(o->fresh) - nl_kept_rows_count(o->timely));
     return NULL;
 }
 
-static nl_status keep_columns(aggregation *self, const nl_logical *plan, nl_stream_rows **rows)
+static nl_status keep_columns(aggregation *self, const nl_logical *plan, nl_kept_rows **rows)
 {
     return nl_state_run(self->batch, nl_logical_keep(self->arena, plan, plan->columns, self->key_count + self->call_count), rows);
 }
@@ -339,7 +339,7 @@ static nl_status merge(aggregation *self, nl_state_part *part, const uint32_t *k
     const nl_expr *flag = nl_column_ref(self->arena, &all->columns[self->key_count + self->call_count]);
     NL_TRY(keep_columns(self, all, &o->merged));
     NL_TRY(keep_columns(self, nl_state_where(self->batch, all, flag, true), &o->touched));
-    o->counts.updated = (int64_t)nl_stream_rows_count(self->is_session ? o->merged : o->touched); /* all sessions of a key are written again */
+    o->counts.updated = (int64_t)nl_kept_rows_count(self->is_session ? o->merged : o->touched); /* all sessions of a key are written again */
     NL_TRY(nl_state_remove(self->batch, part, o->old));
     return nl_state_add(self->batch, part, o->merged, NULL);
 }
@@ -350,11 +350,11 @@ static nl_status choose(aggregation *self, nl_state_part *part, outcome *o, bool
     if (self->event.column && self->batch->mode != NL_OUTPUT_COMPLETE) {
         NL_TRY(nl_state_past(self->batch, part, self->batch->evict_micros, &o->past));
         NL_TRY(nl_state_remove(self->batch, part, o->past));
-        o->counts.removed = (int64_t)nl_stream_rows_count(o->past);
+        o->counts.removed = (int64_t)nl_kept_rows_count(o->past);
     }
     *is_numbered = self->batch->mode != NL_OUTPUT_UPDATE;
-    if (self->batch->mode == NL_OUTPUT_UPDATE) o->given = nl_stream_rows_retain(o->touched);
-    if (self->batch->mode == NL_OUTPUT_APPEND && o->past) o->given = nl_stream_rows_retain(o->past);
+    if (self->batch->mode == NL_OUTPUT_UPDATE) o->given = nl_kept_rows_retain(o->touched);
+    if (self->batch->mode == NL_OUTPUT_APPEND && o->past) o->given = nl_kept_rows_retain(o->past);
     if (self->batch->mode == NL_OUTPUT_COMPLETE) NL_TRY(nl_state_all(self->batch, part, &o->given));
     NL_CHECK(o->given != NULL);
     return NULL;
@@ -386,7 +386,7 @@ static const uint32_t *found_by(aggregation *self)
 static nl_status run(aggregation *self, outcome *o, const nl_logical **result)
 {
     nl_state_part *part = NULL;
-    nl_stream_rows *final = NULL;
+    nl_kept_rows *final = NULL;
     bool is_numbered = false;
     const uint32_t *keys = found_by(self);
     NL_TRY(open_part(self, keys, &part));
@@ -401,7 +401,7 @@ static nl_status run(aggregation *self, outcome *o, const nl_logical **result)
     const nl_logical *given = is_numbered ? nl_state_scan_rows(self->batch, o->given) : nl_state_scan_new(self->batch, o->given);
     NL_TRY(nl_state_run(self->batch, finished_plan(self, given), &final));
     *result = nl_state_give(self->batch, final, self->node);
-    nl_stream_rows_release(final); /* the plan has its own reference */
+    nl_kept_rows_release(final); /* the plan has its own reference */
     return NULL;
 }
 
@@ -419,7 +419,7 @@ nl_status nl_state_aggregate(nl_state_batch *batch, const nl_logical *node, cons
     for (uint32_t i = 0; i < node->aggregate.key_count && !self.event.column; i++)
         if (!nl_column_event_time(node, &node->columns[i], &self.event)) self.event.column = 0;
     nl_status status = run(&self, &o, result);
-    nl_stream_rows *const all[] = {o.fresh, o.timely, o.old, o.all, o.merged, o.touched, o.past, o.given};
-    for (size_t i = 0; i < NL_COUNT(all); i++) nl_stream_rows_release(all[i]);
+    nl_kept_rows *const all[] = {o.fresh, o.timely, o.old, o.all, o.merged, o.touched, o.past, o.given};
+    for (size_t i = 0; i < NL_COUNT(all); i++) nl_kept_rows_release(all[i]);
     return status;
 }

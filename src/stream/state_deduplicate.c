@@ -30,18 +30,18 @@ static const nl_column *part_columns(const deduplication *self)
 static nl_status without_late(deduplication *self, nl_state_counts *counts, const nl_logical **child)
 {
     const nl_expr *late = NULL;
-    nl_stream_rows *dropped = NULL;
+    nl_kept_rows *dropped = NULL;
     *child = self->node->children[0];
     if (!self->event.column) return NULL;
-    nl_stream_rows *rows = NULL;
+    nl_kept_rows *rows = NULL;
     const nl_logical *input = self->node->children[0];
     NL_TRY(nl_state_run(self->batch, input, &rows));
     const nl_logical *scan = nl_state_scan(self->batch, rows, input->columns, input->column_count);
-    nl_stream_rows_release(rows);
+    nl_kept_rows_release(rows);
     NL_TRY(nl_event_time_is_past(self->batch, scan, &self->event, self->batch->late_micros, &late));
     NL_TRY(nl_state_run(self->batch, nl_state_where(self->batch, scan, late, true), &dropped));
-    counts->late = (int64_t)nl_stream_rows_count(dropped);
-    nl_stream_rows_release(dropped);
+    counts->late = (int64_t)nl_kept_rows_count(dropped);
+    nl_kept_rows_release(dropped);
     *child = nl_state_where(self->batch, scan, late, false);
     return NULL;
 }
@@ -85,7 +85,7 @@ static nl_status open_part(deduplication *self, const uint32_t *keys, nl_state_p
 static nl_status remember(deduplication *self, nl_state_part *part, const nl_logical *fresh, nl_state_counts *counts)
 {
     const nl_logical *keys = NULL;
-    nl_stream_rows *added = NULL, *past = NULL;
+    nl_kept_rows *added = NULL, *past = NULL;
     nl_status status = NULL;
     NL_GO(keys_of(self, fresh, &keys));
     NL_GO(nl_state_run(self->batch, keys, &added));
@@ -94,32 +94,32 @@ static nl_status remember(deduplication *self, nl_state_part *part, const nl_log
     NL_GO(nl_state_remove(self->batch, part, past));
     NL_GO(nl_state_commit(self->batch, part));
     counts->total = (int64_t)nl_state_part_count(part);
-    counts->removed = (int64_t)nl_stream_rows_count(past);
+    counts->removed = (int64_t)nl_kept_rows_count(past);
     counts->memory_bytes = nl_state_part_bytes(part);
 done:
-    nl_stream_rows_release(added);
-    nl_stream_rows_release(past);
+    nl_kept_rows_release(added);
+    nl_kept_rows_release(past);
     return status;
 }
 
 /* The batch's rows, each key once, that the state does not know. */
-static nl_status find_news(deduplication *self, nl_state_part *part, const uint32_t *keys, const nl_logical *child, nl_stream_rows **news)
+static nl_status find_news(deduplication *self, nl_state_part *part, const uint32_t *keys, const nl_logical *child, nl_kept_rows **news)
 {
-    nl_stream_rows *fresh = NULL, *old = NULL;
+    nl_kept_rows *fresh = NULL, *old = NULL;
     const nl_logical *plan = NULL;
     nl_status status = nl_state_run(self->batch, nl_logical_with_children(self->arena, self->node, &child), &fresh);
     if (!status) status = nl_state_find(self->batch, part, fresh, keys, &old);
     if (!status) status = nl_state_anti_join(self->batch, nl_state_scan_new(self->batch, fresh), nl_state_scan_rows(self->batch, old), self->key_count, &plan);
     if (!status) status = nl_state_run(self->batch, plan, news);
-    nl_stream_rows_release(fresh);
-    nl_stream_rows_release(old);
+    nl_kept_rows_release(fresh);
+    nl_kept_rows_release(old);
     return status;
 }
 
 static nl_status run(deduplication *self, const nl_logical **result)
 {
     nl_state_part *part = NULL;
-    nl_stream_rows *given = NULL;
+    nl_kept_rows *given = NULL;
     const nl_logical *child = NULL;
     nl_state_counts counts = {.name = self->is_within ? "dedupeWithinWatermark" : "dedupe"};
     const uint32_t *keys = nl_state_first_columns(self->batch, self->key_count);
@@ -127,9 +127,9 @@ static nl_status run(deduplication *self, const nl_logical **result)
     NL_TRY(without_late(self, &counts, &child));
     NL_TRY(find_news(self, part, keys, child, &given));
     *result = nl_state_give(self->batch, given, self->node);
-    counts.updated = (int64_t)nl_stream_rows_count(given);
+    counts.updated = (int64_t)nl_kept_rows_count(given);
     nl_status status = remember(self, part, nl_state_scan_new(self->batch, given), &counts);
-    nl_stream_rows_release(given); /* the plan has its own reference */
+    nl_kept_rows_release(given); /* the plan has its own reference */
     if (!status) nl_state_count(self->batch, &counts);
     return status;
 }

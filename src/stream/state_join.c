@@ -13,9 +13,9 @@ typedef struct join_side {
     uint32_t *key_columns;          /* where they are among a row's columns: the child's, those that are computed, _matched */
     uint32_t width;                 /* of such a row */
     nl_state_part *part;
-    nl_stream_rows *fresh;          /* of the batch; counted */
-    nl_stream_rows *added, *before; /* the same with numbers; those of the state that have the other side's keys; counted */
-    nl_stream_rows *past;           /* what leaves; counted */
+    nl_kept_rows *fresh;          /* of the batch; counted */
+    nl_kept_rows *added, *before; /* the same with numbers; those of the state that have the other side's keys; counted */
+    nl_kept_rows *past;           /* what leaves; counted */
     bool may_evict;
     int64_t evict_micros;           /* rows with an event time up to this leave */
     nl_column_id evict_column;      /* … in this column */
@@ -28,8 +28,8 @@ typedef struct stream_join {
     const nl_logical *node;
     join_side sides[2];
     uint32_t key_count;
-    nl_stream_rows *pairs; /* number and columns of the left, then of the right; counted */
-    nl_stream_rows *given; /* counted */
+    nl_kept_rows *pairs; /* number and columns of the left, then of the right; counted */
+    nl_kept_rows *given; /* counted */
     nl_state_counts counts;
 } stream_join;
 
@@ -143,14 +143,14 @@ static nl_status take_fresh(stream_join *self, join_side *side)
     }
     const nl_column *columns = side_columns(self, side, exprs);
     NL_TRY(nl_state_run(self->batch, nl_logical_project(self->arena, input, columns, exprs, side->width), &side->fresh));
-    self->counts.updated += (int64_t)nl_stream_rows_count(side->fresh);
+    self->counts.updated += (int64_t)nl_kept_rows_count(side->fresh);
     return NULL;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------------------- */
 
 /* A scan of numbered rows: the number, then the child's columns under the ids that the condition speaks of. */
-static const nl_logical *numbered(stream_join *self, const join_side *side, nl_stream_rows *rows)
+static const nl_logical *numbered(stream_join *self, const join_side *side, nl_kept_rows *rows)
 {
     nl_logical *scan = nl_logical_copy(self->arena, nl_state_scan_new(self->batch, rows));
     nl_column *columns = NL_NEW_ARRAY(self->arena, nl_column, scan->column_count + 1);
@@ -162,14 +162,14 @@ static const nl_logical *numbered(stream_join *self, const join_side *side, nl_s
     return nl_logical_keep(self->arena, scan, columns, 1 + side->child->column_count);
 }
 
-static nl_status add_pairs(stream_join *self, nl_stream_rows *left_rows, nl_stream_rows *right_rows)
+static nl_status add_pairs(stream_join *self, nl_kept_rows *left_rows, nl_kept_rows *right_rows)
 {
     const nl_logical *left = numbered(self, &self->sides[0], left_rows), *right = numbered(self, &self->sides[1], right_rows), *optimized = NULL;
     const nl_logical *plan = nl_logical_join(self->arena, NL_JOIN_INNER, left, right, self->node->join.condition);
     NL_TRY(nl_optimize(self->batch->planning, plan, &optimized));
     if (!self->pairs)
-        NL_TRY(nl_stream_rows_new(nl_state_row_type(self->batch, plan->columns, plan->column_count), self->batch->memory, self->batch->query->spill_directory, &self->pairs));
-    return nl_stream_rows_run(self->pairs, self->batch->query, optimized);
+        NL_TRY(nl_kept_rows_new(nl_state_row_type(self->batch, plan->columns, plan->column_count), self->batch->memory, self->batch->query->spill_directory, &self->pairs));
+    return nl_kept_rows_run(self->pairs, self->batch->query, optimized);
 }
 
 /* Looks for the other side's keys before the batch's own rows join the state. */
@@ -196,11 +196,11 @@ static nl_status give(stream_join *self, const nl_logical *plan)
 {
     const nl_logical *optimized = NULL;
     NL_TRY(nl_optimize(self->batch->planning, plan, &optimized));
-    return nl_stream_rows_run(self->given, self->batch->query, optimized);
+    return nl_kept_rows_run(self->given, self->batch->query, optimized);
 }
 
 /* The rows of a side that have found their first partner in this batch, numbered. */
-static nl_status first_matches(stream_join *self, uint32_t at, nl_stream_rows **found)
+static nl_status first_matches(stream_join *self, uint32_t at, nl_kept_rows **found)
 {
     const join_side *side = &self->sides[at];
     const nl_logical *both = NULL;
@@ -217,7 +217,7 @@ static nl_status note_matches(stream_join *self, uint32_t at)
 {
     join_side *side = &self->sides[at];
     const bool is_semi = self->node->join.kind == NL_JOIN_SEMI && at == 0;
-    nl_stream_rows *found = NULL, *flagged = NULL;
+    nl_kept_rows *found = NULL, *flagged = NULL;
     if (!side->keeps_unmatched && !is_semi) return NULL;
     NL_TRY(first_matches(self, at, &found));
     nl_status status = nl_state_remove(self->batch, side->part, found);
@@ -225,8 +225,8 @@ static nl_status note_matches(stream_join *self, uint32_t at)
     if (!status && is_semi) status = give(self, nl_logical_keep(self->arena, rows, rows->columns, side->child->column_count));
     if (!status && !is_semi) status = nl_state_run(self->batch, nl_state_with_flag(self->batch, nl_logical_keep(self->arena, rows, rows->columns, side->width - 1), "_matched", true), &flagged);
     if (flagged) status = nl_state_add(self->batch, side->part, flagged, NULL);
-    nl_stream_rows_release(found);
-    nl_stream_rows_release(flagged);
+    nl_kept_rows_release(found);
+    nl_kept_rows_release(flagged);
     return status;
 }
 
@@ -268,7 +268,7 @@ static nl_status evict(stream_join *self, join_side *side)
     if (side->may_evict) {
         NL_TRY(nl_state_past(self->batch, side->part, side->evict_micros, &side->past));
         NL_TRY(nl_state_remove(self->batch, side->part, side->past));
-        self->counts.removed += (int64_t)nl_stream_rows_count(side->past);
+        self->counts.removed += (int64_t)nl_kept_rows_count(side->past);
     }
     NL_TRY(nl_state_commit(self->batch, side->part));
     self->counts.total += (int64_t)nl_state_part_count(side->part);
@@ -369,7 +369,7 @@ static nl_status run(stream_join *self, const nl_logical **result)
         NL_TRY(open_part(self, store, &self->sides[at]));
         NL_TRY(take_fresh(self, &self->sides[at]));
     }
-    NL_TRY(nl_stream_rows_new(nl_state_row_type(self->batch, self->node->columns, self->node->column_count), self->batch->memory, self->batch->query->spill_directory, &self->given));
+    NL_TRY(nl_kept_rows_new(nl_state_row_type(self->batch, self->node->columns, self->node->column_count), self->batch->memory, self->batch->query->spill_directory, &self->given));
     NL_TRY(find_pairs(self));
     if (self->node->join.kind != NL_JOIN_SEMI) NL_TRY(give_pairs(self));
     for (uint32_t at = 0; at < 2; at++) NL_TRY(note_matches(self, at));
@@ -411,10 +411,10 @@ nl_status nl_state_join(nl_state_batch *batch, const nl_logical *node, const nl_
     nl_status status = run(&self, result);
     for (uint32_t at = 0; at < 2; at++) {
         join_side *side = &self.sides[at];
-        nl_stream_rows *const rows[] = {side->fresh, side->added, side->before, side->past};
-        for (size_t i = 0; i < NL_COUNT(rows); i++) nl_stream_rows_release(rows[i]);
+        nl_kept_rows *const rows[] = {side->fresh, side->added, side->before, side->past};
+        for (size_t i = 0; i < NL_COUNT(rows); i++) nl_kept_rows_release(rows[i]);
     }
-    nl_stream_rows_release(self.pairs);
-    nl_stream_rows_release(self.given);
+    nl_kept_rows_release(self.pairs);
+    nl_kept_rows_release(self.given);
     return status;
 }

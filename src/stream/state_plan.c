@@ -8,12 +8,12 @@ static void release_table(void *table)
     nl_table_release(table);
 }
 
-static const nl_logical *scan_as(nl_state_batch *batch, nl_stream_rows *rows, const nl_column *columns, uint32_t count)
+static const nl_logical *scan_as(nl_state_batch *batch, nl_kept_rows *rows, const nl_column *columns, uint32_t count)
 {
     nl_arena *arena = batch->planning->arena;
     nl_logical *scan = nl_logical_new(arena, NL_PLAN_SCAN, NULL, 0);
     uint32_t *places = NL_NEW_ARRAY(arena, uint32_t, count + 1);
-    const nl_table *table = nl_stream_rows_table(rows);
+    const nl_table *table = nl_kept_rows_table(rows);
     for (uint32_t i = 0; i < count; i++) places[i] = i;
     nl_arena_on_free(arena, release_table, nl_table_retain(table));
     scan->columns = columns;
@@ -24,14 +24,14 @@ static const nl_logical *scan_as(nl_state_batch *batch, nl_stream_rows *rows, co
     return scan;
 }
 
-const nl_logical *nl_state_scan(nl_state_batch *batch, nl_stream_rows *rows, const nl_column *columns, uint32_t column_count)
+const nl_logical *nl_state_scan(nl_state_batch *batch, nl_kept_rows *rows, const nl_column *columns, uint32_t column_count)
 {
-    nl_list_add(batch->planning->arena, &batch->made, NL_UNCONST(nl_stream_rows_table(rows)));
+    nl_list_add(batch->planning->arena, &batch->made, NL_UNCONST(nl_kept_rows_table(rows)));
     return scan_as(batch, rows, columns, column_count);
 }
 
 /* Event times stay event times: what the operators above see of them is the metadata. */
-const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, const nl_logical *node)
+const nl_logical *nl_state_give(nl_state_batch *batch, nl_kept_rows *rows, const nl_logical *node)
 {
     nl_arena *arena = batch->planning->arena;
     nl_column *columns = NL_NEW_ARRAY(arena, nl_column, node->column_count + 1);
@@ -45,16 +45,16 @@ const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, con
     return nl_state_scan(batch, rows, columns, node->column_count);
 }
 
-const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_stream_rows *rows)
+const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_kept_rows *rows)
 {
-    const nl_type *type = nl_stream_rows_type(rows);
+    const nl_type *type = nl_kept_rows_type(rows);
     nl_column *columns = NL_NEW_ARRAY(batch->planning->arena, nl_column, type->child_count + 1);
     for (uint32_t i = 0; i < type->child_count; i++)
         columns[i] = (nl_column){.id = nl_plan_new_id(batch->planning), .name = type->children[i].name, .type = type->children[i].type, .is_nullable = true};
     return scan_as(batch, rows, columns, type->child_count);
 }
 
-const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_stream_rows *rows)
+const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_kept_rows *rows)
 {
     const nl_logical *scan = nl_state_scan_new(batch, rows);
     return nl_logical_keep(batch->planning->arena, scan, scan->columns + 1, scan->column_count - 1);
@@ -81,15 +81,15 @@ const nl_type *nl_state_row_type(nl_state_batch *batch, const nl_column *columns
     return nl_type_struct(batch->planning->arena, fields, count);
 }
 
-nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_stream_rows **rows)
+nl_status nl_state_run(nl_state_batch *batch, const nl_logical *plan, nl_kept_rows **rows)
 {
     const nl_logical *optimized = NULL;
-    nl_stream_rows *made = NULL;
+    nl_kept_rows *made = NULL;
     NL_TRY(nl_optimize(batch->planning, plan, &optimized));
-    NL_TRY(nl_stream_rows_new(nl_state_row_type(batch, plan->columns, plan->column_count), batch->memory, batch->query->spill_directory, &made));
-    nl_status status = nl_stream_rows_run(made, batch->query, optimized);
+    NL_TRY(nl_kept_rows_new(nl_state_row_type(batch, plan->columns, plan->column_count), batch->memory, batch->query->spill_directory, &made));
+    nl_status status = nl_kept_rows_run(made, batch->query, optimized);
     if (status)
-        nl_stream_rows_release(made);
+        nl_kept_rows_release(made);
     else
         *rows = made;
     return status;

@@ -16,11 +16,11 @@ NL_MUST_USE nl_status nl_state_session_single(nl_state_batch *batch, const nl_st
 NL_MUST_USE nl_status nl_state_session_merge(nl_state_batch *batch, const nl_state_session *session, const nl_logical *rows, uint32_t key_count, const nl_logical **plan);
 
 /* What the operator gives out: a scan with the node's columns. */
-const nl_logical *nl_state_give(nl_state_batch *batch, nl_stream_rows *rows, const nl_logical *node);
+const nl_logical *nl_state_give(nl_state_batch *batch, nl_kept_rows *rows, const nl_logical *node);
 /* A scan whose columns have ids of their own. */
-const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_stream_rows *rows);
+const nl_logical *nl_state_scan_new(nl_state_batch *batch, nl_kept_rows *rows);
 /* The same of numbered rows, without their numbers. */
-const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_stream_rows *rows);
+const nl_logical *nl_state_scan_rows(nl_state_batch *batch, nl_kept_rows *rows);
 /* 0, 1, … count - 1. */
 const uint32_t *nl_state_first_columns(nl_state_batch *batch, uint32_t count);
 /* The child and one more BOOLEAN column, the last. */

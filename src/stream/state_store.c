@@ -461,30 +461,30 @@ uint64_t nl_state_part_bytes(const nl_state_part *part)
 
 static nl_status add_found(void *context, nl_batch *batch)
 {
-    return nl_stream_rows_add(context, batch);
+    return nl_kept_rows_add(context, batch);
 }
 
 /* Takes slots. */
-static nl_status gather(nl_state_batch *batch, nl_state_part *part, nl_state_slots *slots, nl_status status, nl_stream_rows **found)
+static nl_status gather(nl_state_batch *batch, nl_state_part *part, nl_state_slots *slots, nl_status status, nl_kept_rows **found)
 {
-    nl_stream_rows *made = NULL;
-    if (!status) status = nl_stream_rows_new(nl_state_index_numbered_type(part->index), batch->memory, batch->query->spill_directory, &made);
+    nl_kept_rows *made = NULL;
+    if (!status) status = nl_kept_rows_new(nl_state_index_numbered_type(part->index), batch->memory, batch->query->spill_directory, &made);
     if (!status) status = nl_state_index_gather(part->index, slots, add_found, made);
     nl_state_slots_free(slots);
     if (status)
-        nl_stream_rows_release(made);
+        nl_kept_rows_release(made);
     else
         *found = made;
     return status;
 }
 
 /* Each batch of the rows in turn. */
-static nl_status each_batch(nl_state_batch *batch, nl_stream_rows *rows, nl_status (*use)(void *context, const nl_batch *batch), void *context)
+static nl_status each_batch(nl_state_batch *batch, nl_kept_rows *rows, nl_status (*use)(void *context, const nl_batch *batch), void *context)
 {
     for (uint32_t i = 0;; i++) {
         nl_batch one = {0};
         bool is_done = false;
-        NL_TRY(nl_stream_rows_batch(rows, i, batch->memory, &one, &is_done));
+        NL_TRY(nl_kept_rows_batch(rows, i, batch->memory, &one, &is_done));
         if (is_done) return NULL;
         nl_status status = use(context, &one);
         nl_batch_fini(&one);
@@ -520,7 +520,7 @@ static nl_status search_batch(void *context, const nl_batch *batch)
     return status;
 }
 
-nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, const uint32_t *key_columns, nl_stream_rows **found)
+nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows, const uint32_t *key_columns, nl_kept_rows **found)
 {
     key_search search = {.part = part, .columns = key_columns};
     nl_status status = each_batch(batch, rows, search_batch, &search);
@@ -532,14 +532,14 @@ nl_status nl_state_find(nl_state_batch *batch, nl_state_part *part, nl_stream_ro
     return gather(batch, part, &search.slots, status, found);
 }
 
-nl_status nl_state_past(nl_state_batch *batch, nl_state_part *part, int64_t micros, nl_stream_rows **found)
+nl_status nl_state_past(nl_state_batch *batch, nl_state_part *part, int64_t micros, nl_kept_rows **found)
 {
     nl_state_slots slots = {0};
     nl_status status = nl_state_index_past(part->index, micros, &slots);
     return gather(batch, part, &slots, status, found);
 }
 
-nl_status nl_state_all(nl_state_batch *batch, nl_state_part *part, nl_stream_rows **found)
+nl_status nl_state_all(nl_state_batch *batch, nl_state_part *part, nl_kept_rows **found)
 {
     nl_state_slots slots = {0};
     nl_status status = nl_state_index_since(part->index, INT64_MIN, &slots);
@@ -551,7 +551,7 @@ static nl_status add_batch(void *context, const nl_batch *batch)
     return nl_state_index_add(context, batch, NULL);
 }
 
-nl_status nl_state_add(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows, nl_stream_rows **added)
+nl_status nl_state_add(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows, nl_kept_rows **added)
 {
     nl_state_slots slots = {0};
     const int64_t first = nl_state_index_next_id(part->index);
@@ -586,7 +586,7 @@ static nl_status remove_batch(void *context, const nl_batch *batch)
     return NULL;
 }
 
-nl_status nl_state_remove(nl_state_batch *batch, nl_state_part *part, nl_stream_rows *rows)
+nl_status nl_state_remove(nl_state_batch *batch, nl_state_part *part, nl_kept_rows *rows)
 {
     return each_batch(batch, rows, remove_batch, part);
 }

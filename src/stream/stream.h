@@ -21,9 +21,9 @@ struct nl_stream_host {
     /* The DataFrame, made anew in the arena. In the session. */
     nl_status (*make_query)(nl_stream_host *self, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text);
     /* The user's function gets the batch's rows: foreachBatch, foreach. */
-    nl_status (*call_function)(nl_stream_host *self, nl_stream_rows *rows, int64_t batch, nl_cancel *cancel);
+    nl_status (*call_function)(nl_stream_host *self, nl_kept_rows *rows, int64_t batch, nl_cancel *cancel);
     /* The console sink's table, by show()'s rules. */
-    nl_status (*print)(nl_stream_host *self, nl_stream_rows *rows, int64_t batch, int64_t row_max, bool is_truncated);
+    nl_status (*print)(nl_stream_host *self, nl_kept_rows *rows, int64_t batch, int64_t row_max, bool is_truncated);
     /* Something happened; json is borrowed. Called without locks held, from the query's thread (STARTED: from start's caller). */
     void (*notify)(nl_stream_host *self, nl_stream_query *query, nl_stream_event event, nl_str json);
     void (*free)(nl_stream_host *self);

@@ -1,18 +1,16 @@
 /* exec/source/batches_source.c - rows that are there already: batches held in memory, as a client sent them or a cache keeps
- * them, or in a spill file. */
+ * them. */
 #include "exec/sources.h"
 
 #include <stdlib.h>
 
 #include "exec/source/parts_scan.h"
-#include "exec/spill.h"
 
 typedef struct batches_source {
     nl_table base;
     nl_arena *arena;   /* owned: of the row type */
     nl_batch *batches; /* owned */
     uint32_t batch_count;
-    nl_spill *spill;   /* owned; or NULL: it holds them, then */
     bool has_identity;
     uint64_t identity[2];
 } batches_source;
@@ -22,15 +20,10 @@ static nl_status no_memory(size_t bytes)
     return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
 }
 
-static uint32_t batch_count(const batches_source *source)
-{
-    return source->spill ? nl_spill_chunk_count(source->spill) : source->batch_count;
-}
-
 static nl_status read_batch(void *owner, uint32_t i, nl_memory *memory, nl_batch *batch)
 {
     const batches_source *source = owner;
-    if (source->spill) return nl_spill_read(source->spill, i, memory, batch);
+    (void)memory;
     return nl_batch_ref(&source->batches[i], batch);
 }
 
@@ -41,7 +34,7 @@ static void release_source(void *owner)
 
 static nl_status open_batches(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
-    const nl_parts parts = {.count = batch_count((const batches_source *)(const void *)table), .read = read_batch, .owner = NL_UNCONST(nl_table_retain(table)), .release = release_source};
+    const nl_parts parts = {.count = ((const batches_source *)(const void *)table)->batch_count, .read = read_batch, .owner = NL_UNCONST(nl_table_retain(table)), .release = release_source};
     return nl_parts_scan_new(&parts, query, node, out);
 }
 
@@ -49,8 +42,7 @@ static nl_status estimate_batches(const nl_table *table, const nl_logical *scan,
 {
     const batches_source *self = (const batches_source *)(const void *)table;
     (void)scan;
-    *row_count = (int64_t)nl_spill_row_count(self->spill);
-    *bytes = (int64_t)nl_spill_bytes(self->spill);
+    *row_count = *bytes = 0;
     for (uint32_t i = 0; i < self->batch_count; i++) {
         *row_count += self->batches[i].row_count;
         *bytes += (int64_t)nl_batch_bytes(&self->batches[i]);
@@ -74,7 +66,6 @@ static void free_batches_source(nl_table *table)
 {
     batches_source *self = (batches_source *)(void *)table;
     free_batches(self->batches, self->batch_count);
-    nl_spill_free(self->spill);
     nl_arena_free(self->arena);
     free(self);
 }
@@ -131,26 +122,4 @@ void nl_batches_source_identify(const nl_table *source, const uint64_t identity[
     self->has_identity = true;
     self->identity[0] = identity[0];
     self->identity[1] = identity[1];
-}
-
-nl_status nl_spilled_source_new(const nl_type *row_type, nl_str directory, nl_memory *memory, const nl_table **source, nl_spill **spill)
-{
-    const nl_table *made = NULL;
-    NL_TRY(nl_batches_source_new(row_type, NULL, 0, memory, &made));
-    batches_source *self = NL_UNCONST((const batches_source *)(const void *)made);
-    const nl_type **types = NL_NEW_ARRAY(self->arena, const nl_type *, made->row_type->child_count + 1);
-    for (uint32_t i = 0; i < made->row_type->child_count; i++) types[i] = made->row_type->children[i].type;
-    nl_status status = nl_spill_new(directory, types, made->row_type->child_count, &self->spill);
-    if (status) {
-        nl_table_release(made);
-        return status;
-    }
-    *source = made;
-    *spill = self->spill;
-    return NULL;
-}
-
-bool nl_table_is_spilled(const nl_table *source)
-{
-    return source->ops == &table_ops && ((const batches_source *)(const void *)source)->spill != NULL;
 }

@@ -1,6 +1,6 @@
 /* stream/rows.c - rows kept in memory or on disk: batches, then chunks of a file that has no name. A set of rows only grows;
  * replacing exchanges the whole set, and scans that run hold the one they began with. */
-#include "stream/rows.h"
+#include "exec/kept_rows.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ typedef struct row_set { /* counted: by its rows and by scans */
     uint64_t row_count, bytes;
 } row_set;
 
-struct nl_stream_rows {
+struct nl_kept_rows {
     nl_table base;
     nl_arena *arena;   /* owned: the row type */
     nl_memory *memory; /* counted */
@@ -50,7 +50,7 @@ static void release_set(row_set *set)
 }
 
 /* The set in force, counted, and how many batches it has now. */
-static row_set *hold_set(const nl_stream_rows *rows, uint32_t *batch_count)
+static row_set *hold_set(const nl_kept_rows *rows, uint32_t *batch_count)
 {
     nl_mutex_lock(rows->mutex);
     row_set *set = rows->set;
@@ -77,7 +77,7 @@ static nl_status keep_batch(row_set *set, nl_batch *batch)
 /* ---- scans ---- */
 
 /* A part of a set, shared or read. The array of batches may be moved by whoever adds. */
-static nl_status read_part(const nl_stream_rows *rows, const row_set *set, uint32_t batch_count, uint32_t part, nl_memory *memory, nl_batch *batch)
+static nl_status read_part(const nl_kept_rows *rows, const row_set *set, uint32_t batch_count, uint32_t part, nl_memory *memory, nl_batch *batch)
 {
     if (part >= batch_count) return nl_spill_read(set->spill, part - batch_count, memory, batch);
     nl_mutex_lock(rows->mutex);
@@ -95,7 +95,7 @@ typedef struct held_rows { /* what a scan reads: the set in force when it began 
 static nl_status read_held(void *owner, uint32_t part, nl_memory *memory, nl_batch *batch)
 {
     const held_rows *held = owner;
-    return read_part(NL_CONTAINER(held->table, nl_stream_rows, base), held->set, held->batch_count, part, memory, batch);
+    return read_part(NL_CONTAINER(held->table, nl_kept_rows, base), held->set, held->batch_count, part, memory, batch);
 }
 
 static void release_held(void *owner)
@@ -108,16 +108,16 @@ static void release_held(void *owner)
 
 /* ---- the table ---- */
 
-static nl_stream_rows *rows_of(const nl_table *table)
+nl_kept_rows *nl_kept_rows_of(const nl_table *table)
 {
-    return NL_CONTAINER(NL_UNCONST(table), nl_stream_rows, base);
+    return NL_CONTAINER(NL_UNCONST(table), nl_kept_rows, base);
 }
 
 static nl_status estimate(const nl_table *table, const nl_logical *scan, int64_t *row_count, int64_t *bytes)
 {
     (void)scan;
-    *row_count = (int64_t)nl_stream_rows_count(rows_of(table));
-    *bytes = -1;
+    *row_count = (int64_t)nl_kept_rows_count(nl_kept_rows_of(table));
+    *bytes = nl_kept_rows_are_spilled(nl_kept_rows_of(table)) ? -1 : (int64_t)nl_kept_rows_bytes(nl_kept_rows_of(table));
     return NULL;
 }
 
@@ -131,7 +131,7 @@ static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logi
     held_rows *held = calloc(1, sizeof *held);
     if (!held) return no_memory(sizeof *held);
     held->table = nl_table_retain(table);
-    held->set = hold_set(rows_of(table), &held->batch_count);
+    held->set = hold_set(nl_kept_rows_of(table), &held->batch_count);
     const nl_parts parts = {.count = part_count(held->set, held->batch_count), .read = read_held, .owner = held, .release = release_held};
     return nl_parts_scan_new(&parts, query, node, out);
 }
@@ -139,12 +139,12 @@ static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logi
 static void append_text(const nl_table *table, nl_builder *out)
 {
     (void)table;
-    nl_append_c(out, "StreamRows");
+    nl_append_c(out, "local");
 }
 
 static void free_rows(nl_table *table)
 {
-    nl_stream_rows *rows = rows_of(table);
+    nl_kept_rows *rows = nl_kept_rows_of(table);
     release_set(rows->set);
     nl_mutex_fini(rows->mutex);
     free(rows->mutex);
@@ -157,9 +157,9 @@ static const nl_table_ops table_ops = {.kind = "rows", .estimate = estimate, .op
 
 /* ---- the rows ---- */
 
-nl_status nl_stream_rows_new(const nl_type *row_type, nl_memory *memory, nl_str spill_directory, nl_stream_rows **rows)
+nl_status nl_kept_rows_new(const nl_type *row_type, nl_memory *memory, nl_str spill_directory, nl_kept_rows **rows)
 {
-    nl_stream_rows *made = calloc(1, sizeof *made);
+    nl_kept_rows *made = calloc(1, sizeof *made);
     nl_mutex *mutex = malloc(sizeof *mutex);
     row_set *set = new_set();
     if (!made || !mutex || !set) {
@@ -183,26 +183,26 @@ nl_status nl_stream_rows_new(const nl_type *row_type, nl_memory *memory, nl_str 
     return NULL;
 }
 
-nl_stream_rows *nl_stream_rows_retain(nl_stream_rows *rows)
+nl_kept_rows *nl_kept_rows_retain(nl_kept_rows *rows)
 {
     (void)nl_table_retain(&rows->base);
     return rows;
 }
 
-void nl_stream_rows_release(nl_stream_rows *rows)
+void nl_kept_rows_release(nl_kept_rows *rows)
 {
     if (rows) nl_table_release(&rows->base);
 }
 
 /* With the mutex held, so that scans see whole batches. */
-static nl_status add_locked(nl_stream_rows *rows, nl_batch *batch)
+static nl_status add_locked(nl_kept_rows *rows, nl_batch *batch, bool may_stay)
 {
     row_set *set = rows->set;
     const uint64_t row_count = batch->row_count;
-    if (!set->spill && (set->bytes < NL_STREAM_ROWS_MEMORY || !rows->spill_directory.length))
+    if (!set->spill && (may_stay || !rows->spill_directory.length))
         NL_TRY(keep_batch(set, batch));
     else if (atomic_load(&set->references) > 1)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Rows that are being read have outgrown %zu MiB of memory.", NL_STREAM_ROWS_MEMORY >> 20);
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Rows that are being read have outgrown %zu MiB of memory.", NL_KEPT_ROWS_MEMORY >> 20);
     else {
         if (!set->spill) NL_TRY(nl_spill_new(rows->spill_directory, rows->types, rows->base.row_type->child_count, &set->spill));
         NL_TRY(nl_spill_write(set->spill, batch, rows->memory));
@@ -212,7 +212,7 @@ static nl_status add_locked(nl_stream_rows *rows, nl_batch *batch)
     return NULL;
 }
 
-nl_status nl_stream_rows_add(nl_stream_rows *rows, nl_batch *batch)
+nl_status nl_kept_rows_put(nl_kept_rows *rows, nl_batch *batch, bool may_stay)
 {
     NL_TRY(nl_batch_compact(batch, rows->memory));
     for (uint32_t i = 0; i < batch->column_count; i++) nl_vector_relabel(&batch->columns[i], rows->types[i]); /* rows outlive the statement whose types they have */
@@ -221,32 +221,45 @@ nl_status nl_stream_rows_add(nl_stream_rows *rows, nl_batch *batch)
         return NULL;
     }
     nl_mutex_lock(rows->mutex);
-    nl_status status = add_locked(rows, batch);
+    nl_status status = add_locked(rows, batch, may_stay);
     nl_mutex_unlock(rows->mutex);
     return status;
 }
 
+nl_status nl_kept_rows_add(nl_kept_rows *rows, nl_batch *batch)
+{
+    return nl_kept_rows_put(rows, batch, nl_kept_rows_bytes(rows) < NL_KEPT_ROWS_MEMORY);
+}
+
+bool nl_kept_rows_are_spilled(const nl_kept_rows *rows)
+{
+    nl_mutex_lock(rows->mutex);
+    const bool answer = rows->set->spill != NULL;
+    nl_mutex_unlock(rows->mutex);
+    return answer;
+}
+
 typedef struct adder {
     nl_consumer base;
-    nl_stream_rows *rows;
+    nl_kept_rows *rows;
 } adder;
 
 static nl_status add_consumed(nl_consumer *base, nl_batch *batch)
 {
     nl_batch taken = {0};
     nl_batch_move(batch, &taken);
-    nl_status status = nl_stream_rows_add(NL_CONTAINER(base, adder, base)->rows, &taken);
+    nl_status status = nl_kept_rows_add(NL_CONTAINER(base, adder, base)->rows, &taken);
     nl_batch_fini(&taken);
     return status;
 }
 
-nl_status nl_stream_rows_run(nl_stream_rows *rows, nl_query *query, const nl_logical *optimized)
+nl_status nl_kept_rows_run(nl_kept_rows *rows, nl_query *query, const nl_logical *optimized)
 {
     adder to = {.base.consume = add_consumed, .rows = rows};
     return nl_query_run(query, optimized, &to.base);
 }
 
-void nl_stream_rows_replace(nl_stream_rows *rows, nl_stream_rows *by)
+void nl_kept_rows_replace(nl_kept_rows *rows, nl_kept_rows *by)
 {
     uint32_t batch_count;
     row_set *set = hold_set(by, &batch_count);
@@ -260,7 +273,7 @@ void nl_stream_rows_replace(nl_stream_rows *rows, nl_stream_rows *by)
     release_set(before);
 }
 
-uint64_t nl_stream_rows_count(const nl_stream_rows *rows)
+uint64_t nl_kept_rows_count(const nl_kept_rows *rows)
 {
     nl_mutex_lock(rows->mutex);
     const uint64_t count = rows->set->row_count;
@@ -268,7 +281,7 @@ uint64_t nl_stream_rows_count(const nl_stream_rows *rows)
     return count;
 }
 
-uint64_t nl_stream_rows_bytes(const nl_stream_rows *rows)
+uint64_t nl_kept_rows_bytes(const nl_kept_rows *rows)
 {
     nl_mutex_lock(rows->mutex);
     const uint64_t bytes = rows->set->bytes;
@@ -276,17 +289,17 @@ uint64_t nl_stream_rows_bytes(const nl_stream_rows *rows)
     return bytes;
 }
 
-const nl_type *nl_stream_rows_type(const nl_stream_rows *rows)
+const nl_type *nl_kept_rows_type(const nl_kept_rows *rows)
 {
     return rows->base.row_type;
 }
 
-const nl_table *nl_stream_rows_table(nl_stream_rows *rows)
+const nl_table *nl_kept_rows_table(nl_kept_rows *rows)
 {
     return &rows->base;
 }
 
-nl_status nl_stream_rows_batch(const nl_stream_rows *rows, uint32_t i, nl_memory *memory, nl_batch *batch, bool *is_done)
+nl_status nl_kept_rows_batch(const nl_kept_rows *rows, uint32_t i, nl_memory *memory, nl_batch *batch, bool *is_done)
 {
     uint32_t batch_count;
     row_set *set = hold_set(rows, &batch_count);

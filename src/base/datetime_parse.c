@@ -288,7 +288,10 @@ static bool parse_items(const nl_datetime_pattern *pattern, uint32_t first, uint
                 *at = start;
             }
             i = item->end;
-        } else if (!parse_item(item, text, at, out)) {
+        } else {
+            const size_t start = *at;
+            if (parse_item(item, text, at, out)) continue;
+            *at = start; /* where the part begins that does not fit */
             return false;
         }
     }
@@ -421,46 +424,90 @@ bool nl_datetime_parse_ntz(const nl_datetime_pattern *pattern, nl_str text, bool
     return true;
 }
 
-/* The first field out of its range, as java.time's ChronoField words it. False: every field is in range. */
-static bool explain_range(const fields *in, nl_builder *out)
+/* Why a text of the right form has no time: java.time's parser says it of its own text, Spark of the fields left to it. */
+typedef struct field_limits {
+    nl_datetime_field field;
+    int64_t low, high;
+    const char *name, *range;
+} field_limits;
+
+static bool explain_range(const fields *in, const field_limits *limits, size_t count, nl_builder *out)
 {
-    static const struct {
-        nl_datetime_field field;
-        int64_t low, high;
-        const char *name, *range;
-    } ranges[] = {{NL_DT_MONTH, 1, 12, "MonthOfYear", "1 - 12"},
-                  {NL_DT_DAY, 1, 31, "DayOfMonth", "1 - 28/31"},
-                  {NL_DT_DAY_OF_YEAR, 1, 366, "DayOfYear", "1 - 365/366"},
-                  {NL_DT_CLOCK_HOUR_12, 1, 12, "ClockHourOfAmPm", "1 - 12"},
-                  {NL_DT_HOUR_12, 0, 11, "HourOfAmPm", "0 - 11"},
-                  {NL_DT_CLOCK_HOUR_24, 1, 24, "ClockHourOfDay", "1 - 24"},
-                  {NL_DT_HOUR_24, 0, 23, "HourOfDay", "0 - 23"},
-                  {NL_DT_MINUTE, 0, 59, "MinuteOfHour", "0 - 59"},
-                  {NL_DT_SECOND, 0, 59, "SecondOfMinute", "0 - 59"}};
-    for (size_t i = 0; i < NL_COUNT(ranges); i++) {
-        if (in_range(in, ranges[i].field, ranges[i].low, ranges[i].high)) continue;
-        nl_append_f(out, ": Invalid value for %s (valid values %s): %lld", ranges[i].name, ranges[i].range,
-                    (long long)in->values[ranges[i].field]);
+    for (size_t i = 0; i < count; i++) {
+        if (in_range(in, limits[i].field, limits[i].low, limits[i].high)) continue;
+        nl_append_f(out, "Invalid value for %s (valid values %s): %lld", limits[i].name, limits[i].range, (long long)in->values[limits[i].field]);
         return true;
     }
     return false;
 }
 
-static void explain_day(const fields *in, nl_builder *out)
+static bool explain_time(const fields *in, nl_builder *out)
 {
-    int64_t year = value_or(in, NL_DT_YEAR, 1970);
-    int64_t month = value_or(in, NL_DT_MONTH, 1);
-    int64_t day = value_or(in, NL_DT_DAY, 1);
-    if (has(in, NL_DT_DAY_OF_YEAR) || nl_civil_is_valid(year, (int32_t)month, (int32_t)day)) return;
+    static const field_limits limits[] = {{NL_DT_CLOCK_HOUR_12, 1, 12, "ClockHourOfAmPm", "1 - 12"},
+                                          {NL_DT_HOUR_12, 0, 11, "HourOfAmPm", "0 - 11"},
+                                          {NL_DT_CLOCK_HOUR_24, 1, 24, "ClockHourOfDay", "1 - 24"},
+                                          {NL_DT_HOUR_24, 0, 23, "HourOfDay", "0 - 23"},
+                                          {NL_DT_MINUTE, 0, 59, "MinuteOfHour", "0 - 59"},
+                                          {NL_DT_SECOND, 0, 59, "SecondOfMinute", "0 - 59"}};
+    return explain_range(in, limits, NL_COUNT(limits), out);
+}
+
+/* The month or the day differs from that of the day of the year. */
+static bool explain_conflict(const fields *in, int64_t year, bool is_by_java, nl_builder *out)
+{
+    nl_civil civil;
+    nl_civil_from_days(nl_days_from_civil(year, 1, 1) + in->values[NL_DT_DAY_OF_YEAR] - 1, &civil);
+    const bool is_month = has(in, NL_DT_MONTH) && in->values[NL_DT_MONTH] != civil.month;
+    const bool is_day = has(in, NL_DT_DAY) && in->values[NL_DT_DAY] != civil.day;
+    if (!is_month && !is_day) return false;
+    const char *name = is_month ? "MonthOfYear" : "DayOfMonth";
+    const long long given = is_month ? in->values[NL_DT_MONTH] : in->values[NL_DT_DAY], derived = is_month ? civil.month : civil.day;
+    nl_append_f(out, "Conflict found: Field %s %lld differs from %s %lld derived from %04lld-%02d-%02d%s", name, is_by_java ? derived : given, name,
+                is_by_java ? given : derived, (long long)year, (int)civil.month, (int)civil.day, is_by_java ? "" : ".");
+    return true;
+}
+
+static bool explain_date(const fields *in, bool is_by_java, nl_builder *out)
+{
+    static const field_limits limits[] = {{NL_DT_MONTH, 1, 12, "MonthOfYear", "1 - 12"},
+                                          {NL_DT_DAY, 1, 31, "DayOfMonth", "1 - 28/31"},
+                                          {NL_DT_DAY_OF_YEAR, 1, 366, "DayOfYear", "1 - 365/366"}};
+    if (explain_range(in, limits, NL_COUNT(limits), out)) return true;
+    const int64_t year = value_or(in, NL_DT_YEAR, 1970);
+    const int64_t month = value_or(in, NL_DT_MONTH, 1);
+    const int64_t day = value_or(in, NL_DT_DAY, 1);
+    const bool is_by_month = !has(in, NL_DT_DAY_OF_YEAR) || (is_by_java && has(in, NL_DT_MONTH) && has(in, NL_DT_DAY));
+    if (!is_by_month && in->values[NL_DT_DAY_OF_YEAR] == 366 && !nl_is_leap_year(year)) {
+        nl_append_f(out, "Invalid date 'DayOfYear 366' as '%lld' is not a leap year", (long long)year);
+        return true;
+    }
+    if (!is_by_month) return explain_conflict(in, year, is_by_java, out);
+    if (nl_civil_is_valid(year, (int32_t)month, (int32_t)day)) {
+        const long long days = nl_days_from_civil(year, (int32_t)month, (int32_t)day) - nl_days_from_civil(year, 1, 1) + 1;
+        if (!has(in, NL_DT_DAY_OF_YEAR) || in->values[NL_DT_DAY_OF_YEAR] == days) return false;
+        nl_append_f(out, "Conflict found: Field DayOfYear %lld differs from DayOfYear %lld derived from %04lld-%02d-%02d", days,
+                    (long long)in->values[NL_DT_DAY_OF_YEAR], (long long)year, (int)month, (int)day);
+        return true;
+    }
     uint32_t count;
     const char *const *names = nl_datetime_texts(NL_DT_MONTH, true, &count);
     if (month == 2 && day == 29) {
-        nl_append_f(out, ": Invalid date 'February 29' as '%lld' is not a leap year", (long long)year);
-        return;
+        nl_append_f(out, "Invalid date 'February 29' as '%lld' is not a leap year", (long long)year);
+        return true;
     }
-    nl_append_c(out, ": Invalid date '");
+    nl_append_c(out, "Invalid date '");
     for (const char *c = names[month]; *c; c++) nl_append_char(out, *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c);
     nl_append_f(out, " %lld'", (long long)day);
+    return true;
+}
+
+/* is_own: Spark says it, of the fields java.time leaves to it. */
+static void explain_fields(const fields *in, bool *is_own, nl_builder *out)
+{
+    const bool is_by_java = has(in, NL_DT_YEAR) && (has(in, NL_DT_DAY_OF_YEAR) || (has(in, NL_DT_MONTH) && has(in, NL_DT_DAY)));
+    *is_own = false;
+    if ((is_by_java && explain_date(in, true, out)) || explain_time(in, out) || is_by_java) return;
+    *is_own = explain_date(in, false, out);
 }
 
 void nl_datetime_explain(const nl_datetime_pattern *pattern, nl_str text, nl_builder *out)
@@ -472,14 +519,20 @@ void nl_datetime_explain(const nl_datetime_pattern *pattern, nl_str text, nl_bui
     const size_t shown_max = 64;
     fields in = {0};
     size_t at = 0;
-    bool is_read = parse_items(pattern, 0, pattern->count, text, &at, &in);
-    nl_append_f(out, "Text '" NL_STR_FMT "%s' could not be parsed", NL_STR_ARG(nl_str_slice(text, 0, shown_max)),
-                text.length > shown_max ? "..." : "");
-    if (!is_read) {
-        nl_append_f(out, " at index %zu", at);
-    } else if (at < text.length) {
-        nl_append_f(out, ", unparsed text found at index %zu", at);
-    } else if (!explain_range(&in, out) && resolve_year(&in)) {
-        explain_day(&in, out);
+    const bool is_read = parse_items(pattern, 0, pattern->count, text, &at, &in);
+    bool is_own = false;
+    nl_builder why;
+    nl_builder_init(&why, 4096);
+    if (is_read && at == text.length && resolve_year(&in)) explain_fields(&in, &is_own, &why);
+    const nl_str reason = nl_builder_str(&why);
+    if (is_own) {
+        nl_append(out, reason);
+    } else {
+        nl_append_f(out, "Text '" NL_STR_FMT "%s' could not be parsed", NL_STR_ARG(nl_str_slice(text, 0, shown_max)),
+                    text.length > shown_max ? "..." : "");
+        if (!is_read) nl_append_f(out, " at index %zu", at);
+        if (is_read && at < text.length) nl_append_f(out, ", unparsed text found at index %zu", at);
+        if (reason.length > 0) nl_append_f(out, ": " NL_STR_FMT, NL_STR_ARG(reason));
     }
+    nl_builder_fini(&why);
 }

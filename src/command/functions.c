@@ -1,6 +1,8 @@
 /* command/functions.c - CREATE FUNCTION and DROP FUNCTION of functions written in SQL. They live as long as the session. */
 #include "command/command_private.h"
 
+#include "function/text.h"
+
 static nl_str quoted(nl_command *command, const nl_str *parts, uint32_t count)
 {
     return nl_command_quoted(command, parts, count);
@@ -25,17 +27,33 @@ static nl_status check_type(const nl_ast_type *type)
     return is_text ? NL_RAISE(UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING) : NULL;
 }
 
+/* The whole list is shown. */
+static nl_status raise_not_null(const nl_command *command, nl_ast_range first, nl_ast_range last)
+{
+    return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", nl_str_slice(command->text, first.start, last.stop)));
+}
+
+static nl_str lower_quoted(nl_command *command, nl_str name)
+{
+    nl_builder text;
+    nl_builder_init(&text, 4096);
+    nl_text_append_lower(name, &text);
+    const nl_str lower = nl_arena_str(command->arena, nl_builder_str(&text));
+    nl_builder_fini(&text);
+    return quoted(command, &lower, 1);
+}
+
 /* The columns of RETURNS TABLE (…). */
 static nl_status check_outputs(nl_command *command, const nl_ast_create_function *create)
 {
     const nl_ast_fields *fields = &create->table_columns;
     for (uint32_t i = 0; i < fields->count; i++) {
-        if (fields->items[i].is_not_null) return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", fields->items[i].name.text));
+        if (fields->items[i].is_not_null) return raise_not_null(command, fields->items[0].range, fields->items[fields->count - 1].range);
         NL_TRY(check_type(fields->items[i].type));
         for (uint32_t j = 0; j < i; j++)
             if (nl_str_equal_nocase(fields->items[i].name.text, fields->items[j].name.text))
                 return NL_RAISE(DUPLICATE_ROUTINE_RETURNS_COLUMNS, NL_P_STR("routineName", create->name.parts[create->name.count - 1].text),
-                                NL_P_STR("columns", quoted(command, &fields->items[j].name.text, 1)));
+                                NL_P_STR("columns", lower_quoted(command, fields->items[j].name.text)));
     }
     return create->returns ? check_type(create->returns) : NULL;
 }
@@ -50,12 +68,12 @@ static nl_status check_parameters(nl_command *command, const nl_ast_create_funct
     for (uint32_t i = 0; i < count; i++) {
         const nl_ast_column_definition *parameter = &create->parameters.items[i];
         if (parameter->is_not_null)
-            return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_NULL_ON_FUNCTION_PARAMETERS, NL_P_STR("input", parameter->name.text));
+            return raise_not_null(command, create->parameters.items[0].range, create->parameters.items[count - 1].range);
         NL_TRY(check_type(parameter->type));
         for (uint32_t j = 0; j < i; j++)
             if (nl_str_equal_nocase(parameter->name.text, create->parameters.items[j].name.text))
                 return NL_RAISE(DUPLICATE_ROUTINE_PARAMETER_NAMES, NL_P_STR("routineName", function.text),
-                                NL_P_STR("names", quoted(command, &parameter->name.text, 1)));
+                                NL_P_STR("names", lower_quoted(command, create->parameters.items[j].name.text)));
         if (i > 0 && create->parameters.items[i - 1].default_value && !parameter->default_value)
             return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_A_VALID_DEFAULT_PARAMETER_POSITION, NL_P_STR("functionName", function.text),
                             NL_P_STR("parameterName", create->parameters.items[i - 1].name.text), NL_P_STR("nextParameterName", parameter->name.text));

@@ -404,7 +404,7 @@ static nl_status find_variable(nl_resolver *self, const nl_str *parts, uint32_t 
     if (!held) return NULL;
     const nl_temp_view *made = command->made_view;
     if (made && (command->is_made_in_catalog || nl_view_is_permanent(made)))
-        return raise_temporary(command, "VIEW", nl_command_quoted(command, &made->name, 1), "VARIABLE", parts[part_count - 1]);
+        return raise_temporary(command, "VIEW", full_name(command, made->name), "VARIABLE", parts[part_count - 1]);
     if (command->made_function.data) return raise_temporary(command, "FUNCTION", command->made_function, "VARIABLE", parts[part_count - 1]);
     *value = nl_value_copy(arena, held);
     *shown = local.data ? nl_script_shown(arena, owner, parts[part_count - 1]) : nl_arena_f(arena, "system.session." NL_STR_FMT, NL_STR_ARG(parts[part_count - 1]));

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static nl_status print_result(nl_session *session, nl_result *result, FILE *out)
 {
@@ -97,6 +98,18 @@ static bool next_statement(char **sql, size_t *length)
     return false;
 }
 
+/* A setting that nilas refuses is left out: the file's statements run without it. */
+static bool drop_refused(nl_error *refused, nl_property *confs, uint32_t *count)
+{
+    if (nl_error_condition(refused) != NL_COND_NILAS_UNSUPPORTED) return false;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (nl_str_find(nl_str_from(nl_error_message(refused)), confs[i].key, 0) == NL_NOT_FOUND) continue;
+        memmove(&confs[i], &confs[i + 1], (--*count - i) * sizeof *confs);
+        return true;
+    }
+    return false;
+}
+
 static nl_status open_session(int count, char **arguments, nl_session **session)
 {
     nl_property *confs = calloc((size_t)count + 1, sizeof(*confs));
@@ -106,7 +119,12 @@ static nl_status open_session(int count, char **arguments, nl_session **session)
         (void)nl_str_next_part(&value, '=', &confs[i].key);
         confs[i].value = value;
     }
-    nl_status status = nl_session_new(confs, (uint32_t)count, session);
+    uint32_t kept = (uint32_t)count;
+    nl_status status = nl_session_new(confs, kept, session);
+    while (status && drop_refused(status, confs, &kept)) {
+        nl_error_free(status);
+        status = nl_session_new(confs, kept, session);
+    }
     free(confs);
     return status;
 }

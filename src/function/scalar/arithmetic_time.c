@@ -472,6 +472,20 @@ static nl_status subtract_times(operands *o, bool *is_handled)
     return is_legacy ? settle(o, a, b, nl_type_of(NL_TYPE_INTERVAL), legacy_apart) : settle(o, a, b, span, timestamps_apart);
 }
 
+/* Two kinds of intervals: for Spark one is a time, and the other is added to it. */
+static nl_status raise_mixed_intervals(const operands *o)
+{
+    nl_arena *arena = o->bind->arena;
+    const bool is_add = o->arith->op == NL_ARITH_ADD;
+    const uint32_t time = is_add && o->b->id == NL_TYPE_INTERVAL_YM ? 1 : 0;
+    const nl_str shown = nl_bind_argument_sql(o->bind, time), added = nl_bind_argument_sql(o->bind, 1 - time);
+    const nl_type *type = time ? o->b : o->a;
+    return NL_RAISE(DATATYPE_MISMATCH__UNEXPECTED_INPUT_TYPE,
+                    NL_P_STR("sqlExpr", nl_arena_f(arena, is_add ? "\"" NL_STR_FMT " + " NL_STR_FMT "\"" : "\"" NL_STR_FMT " + (- " NL_STR_FMT ")\"", NL_STR_ARG(shown), NL_STR_ARG(added))),
+                    NL_P("paramIndex", "first"), NL_P("requiredType", "\"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)\""),
+                    NL_P_STR("inputSql", nl_quoted(arena, shown)), NL_P_STR("inputType", nl_quoted_type(arena, type)));
+}
+
 static nl_status combine_intervals(operands *o, bool *is_handled)
 {
     *is_handled = true;
@@ -482,8 +496,7 @@ static nl_status combine_intervals(operands *o, bool *is_handled)
         return settle(o, o->a, o->b, common, intervals_kernel);
     }
     if (o->arith->op == NL_ARITH_SUBTRACT && o->a->id == NL_TYPE_INTERVAL_DT && is_interval(o->b)) return nl_bind_diff_types(o->bind);
-    if (is_interval(o->a) && is_interval(o->b))
-        return nl_bind_unexpected_type(o->bind, 0, "\"(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)\"");
+    if (is_interval(o->a) && is_interval(o->b)) return raise_mixed_intervals(o);
     *is_handled = false;
     return NULL;
 }

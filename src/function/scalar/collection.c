@@ -198,6 +198,31 @@ static nl_status size_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
+/* Of NULL the size is NULL under ANSI, and -1 otherwise. */
+static nl_status size_or_null_kernel(NL_KERNEL_PARAMETERS)
+{
+    nl_output output;
+    NL_TRY(nl_output_init(&output, function->result_type, length, eval->memory, out));
+    nl_reader in;
+    nl_reader_init(&in, &args[0]);
+    NL_EACH_SELECTED(row)
+    {
+        if (!nl_reader_is_null(&in, row))
+            ((int32_t *)output.values)[row] = (int32_t)((const nl_list_view *)in.values)[nl_reader_index(&in, row)].length;
+        else if (function->is_nullable)
+            NL_TRY(nl_output_null(&output, row));
+        else
+            ((int32_t *)output.values)[row] = -1;
+    }
+    return NULL;
+}
+
+static nl_status bind_size(nl_bind *bind, nl_bound_function *bound)
+{
+    bound->is_nullable = (bind->confs->is_ansi || bind->confs->is_trino) && (bind->argument_nullable == NULL || bind->argument_nullable[0]);
+    return NULL;
+}
+
 static nl_status map_part_row(nl_list_call *call)
 {
     nl_list_view list = nl_list_of(&call->args[0], call->row);
@@ -370,8 +395,8 @@ static const nl_function_row rows[] = {
      .doc = "The element at a place from 1 (negative from the end), or the value of a key.", .examples = {{"element_at(array(1, 2, 3), 2)", "2"}, {"element_at(map(1, 'a', 2, 'b'), 2)", "b"}}},
     {.name = "try_element_at", ROW("collection"), PLAIN, .can_fail = true, .signature = "(array, any) -> ? | (map, any) -> ?", .bind = bind_access, .since = "3.5.0",
      .doc = "As element_at, but NULL outside.", .examples = {{"try_element_at(array(1, 2, 3), 2)", "2"}}},
-    {.name = "size", .aliases = "cardinality", ROW("collection"), TOTAL, .signature = "(array) -> int | (map) -> int", .kernel = size_kernel, .since = "1.5.0",
-     .doc = "The number of elements.", .examples = {{"size(array('b', 'd', 'c', 'a'))", "4"}}},
+    {.name = "size", .aliases = "cardinality", ROW("collection"), SEEN, .signature = "(array) -> int | (map) -> int", .bind = bind_size, .kernel = size_or_null_kernel, .since = "1.5.0",
+     .doc = "The number of elements; of NULL it is NULL, and -1 without ANSI.", .examples = {{"size(array('b', 'd', 'c', 'a'))", "4"}}},
     {.name = "array_size", ROW("array"), TOTAL, .signature = "(array) -> int", .kernel = size_kernel, .since = "3.3.0",
      .doc = "The number of elements.", .examples = {{"array_size(array('b', 'd', 'c', 'a'))", "4"}}},
     {.name = "map_keys", ROW("map"), TOTAL, .signature = "(map) -> ?", .bind = bind_map_part, .kernel = map_part_kernel, .since = "2.0.0",

@@ -209,7 +209,11 @@ static nl_status parse_kernel(NL_KERNEL_PARAMETERS)
     const bool is_unknown = status && nl_error_condition(status) == NL_COND_INCONSISTENT_BEHAVIOR_CROSS_VERSION__DATETIME_PATTERN_RECOGNITION;
     if (is_unknown && function->result_type->id == NL_TYPE_TIMESTAMP_NTZ) { /* it would mean nothing to SimpleDateFormat either */
         nl_error_free(status);
-        status = NL_RAISE(_LEGACY_ERROR_TEMP_2130, NL_P_STR("pattern", p.cache.last_text), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+        nl_builder shown;
+        nl_builder_init(&shown, 4096);
+        nl_append_f(&shown, "'" NL_STR_FMT "'", NL_STR_ARG(p.cache.last_text));
+        status = NL_RAISE(_LEGACY_ERROR_TEMP_2130, NL_P_STR("pattern", nl_builder_str(&shown)), NL_P("docroot", "https://spark.apache.org/docs/latest"));
+        nl_builder_fini(&shown);
     }
     nl_pattern_cache_fini(&p.cache);
     return status;

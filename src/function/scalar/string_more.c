@@ -346,6 +346,7 @@ static nl_status bind_soundex(nl_bind *bind, nl_bound_function *bound)
     return nl_bind_only_string(bind, 0);
 }
 
+/* What stands for the characters is constant, and one character or NULL. */
 static nl_status bind_mask(nl_bind *bind, nl_bound_function *bound)
 {
     static const char *const names[] = {"`upperChar`", "`lowerChar`", "`digitChar`", "`otherChar`"};

@@ -297,6 +297,7 @@ NL_MUST_USE nl_status nl_resolve_lambda_call(nl_scope *scope, const nl_ast_expr 
 NL_MUST_USE nl_status nl_resolve_subquery(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 /* A boolean condition: FILTER_NOT_BOOLEAN otherwise; aggregates, windows and generators refused. */
 NL_MUST_USE nl_status nl_resolve_condition(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+NL_MUST_USE nl_status nl_check_where(const nl_scope *scope, const nl_expr *condition); /* INVALID_WHERE_CONDITION: it aggregates */
 /* A foldable expression's value; *value NULL when it is not foldable. */
 NL_MUST_USE nl_status nl_fold(nl_scope *scope, const nl_expr *expr, const nl_value **value);
 NL_MUST_USE nl_status nl_parameter_value(nl_scope *scope, const nl_ast_expr *ast, const nl_value **value);

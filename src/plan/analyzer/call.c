@@ -190,23 +190,6 @@ static bool is_count_star(const call *c)
            !(written->args.items[0].value->star.qualifier.count && nl_scope_confs(c->scope)->counts_star);
 }
 
-static nl_status count_star(call *c)
-{
-    nl_arena *arena = nl_scope_arena(c->scope);
-    const nl_ast_expr *star = c->ast->call.args.items[0].value;
-    if (star->star.qualifier.count) {
-        const nl_str *parts = NULL;
-        uint32_t count = 0;
-        NL_TRY(nl_name_parts(c->scope, &star->star.qualifier, &parts, &count));
-        return NL_RAISE(_LEGACY_ERROR_TEMP_1021, NL_P_STR("targetString", nl_join_texts(arena, parts, count, ".")));
-    }
-    const nl_value one = nl_value_int(nl_type_int(), 1);
-    c->args = NL_NEW_ARRAY(arena, const nl_expr *, 1);
-    c->args[0] = nl_expr_literal(arena, &one);
-    c->arg_count = 1;
-    return NULL;
-}
-
 /* Arguments in order; stars stand for their columns. */
 static nl_status plain_arguments(call *c)
 {
@@ -231,9 +214,43 @@ static nl_status plain_arguments(call *c)
     return NULL;
 }
 
+static nl_status count_star(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_ast_expr *star = c->ast->call.args.items[0].value;
+    if (star->star.qualifier.count) {
+        const nl_str *parts = NULL;
+        uint32_t count = 0;
+        NL_TRY(nl_name_parts(c->scope, &star->star.qualifier, &parts, &count));
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1021, NL_P_STR("targetString", nl_join_texts(arena, parts, count, ".")));
+    }
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    c->args = NL_NEW_ARRAY(arena, const nl_expr *, 1);
+    c->args[0] = nl_expr_literal(arena, &one);
+    c->arg_count = 1;
+    return NULL;
+}
+
+/* count(), which spark.sql.legacy.allowParameterlessCount lets stand: it counts nothing. */
+static bool is_empty_count(const call *c)
+{
+    return nl_str_is_nocase(c->name, "count") && c->ast->call.args.count == 0 && nl_env_is_set(c->scope->env, "spark.sql.legacy.allowParameterlessCount", "true");
+}
+
+static nl_status count_nothing(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_value nothing = nl_value_null(nl_type_int());
+    c->args = NL_NEW_ARRAY(arena, const nl_expr *, 1);
+    c->args[0] = nl_expr_with_pretty(arena, nl_expr_literal(arena, &nothing), nl_pretty_text(arena, NL_STR("")));
+    c->arg_count = 1;
+    return NULL;
+}
+
 static nl_status arguments(call *c)
 {
     if (is_count_star(c)) return count_star(c);
+    if (is_empty_count(c)) return count_nothing(c);
     if (has_lambda(&c->ast->call)) NL_TRY(lambda_arguments(c));
     else NL_TRY(plain_arguments(c));
     return constant_lambdas(c);

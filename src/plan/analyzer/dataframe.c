@@ -192,8 +192,7 @@ static nl_status apply_filter(nl_dataframe_step *step, const nl_logical **plan)
     nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_WHERE);
     see_left_out(&scope, used.among);
     NL_TRY(nl_resolve_condition(&scope, step->dataframe->condition, &condition));
-    if (nl_expr_has(condition, NL_EXPR_AGGREGATE))
-        return NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(step->arena, condition)), NL_P("expressionList", "aggregate functions"));
+    if (nl_expr_has(condition, NL_EXPR_AGGREGATE)) return nl_check_where(&scope, condition);
     nl_expr_walk(condition, note_use, &used);
     *plan = without_uses(step, &used, nl_logical_filter(step->arena, over_uses(step, &used), condition));
     return NULL;

@@ -81,19 +81,37 @@ static nl_str quoted(const framing *f, nl_str text)
     return nl_arena_f(f->arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(text));
 }
 
-/* "(ORDER BY d ASC NULLS FIRST RANGE BETWEEN …)" */
-static nl_str spec_text(const framing *f)
+/* "d ASC NULLS FIRST, …", of a plan with the columns' numbers */
+static nl_str order_text(const framing *f, bool is_of_plan)
 {
-    nl_str keys = {0};
+    nl_builder keys;
+    nl_builder_init(&keys, 65536);
     for (uint32_t i = 0; i < f->spec->order_count; i++) {
         const nl_sort_key *key = &f->spec->order_by[i];
-        const nl_str text = nl_arena_f(f->arena, NL_STR_FMT " %s NULLS %s", NL_STR_ARG(nl_expr_pretty_str(f->arena, key->expr)),
-                                       key->is_descending ? "DESC" : "ASC", key->nulls_first ? "FIRST" : "LAST");
-        keys = i ? nl_arena_f(f->arena, NL_STR_FMT ", " NL_STR_FMT, NL_STR_ARG(keys), NL_STR_ARG(text)) : text;
+        if (i) nl_append_c(&keys, is_of_plan ? "," : ", ");
+        if (is_of_plan)
+            nl_expr_append_text(key->expr, &keys);
+        else
+            nl_append(&keys, nl_expr_pretty_str(f->arena, key->expr));
+        nl_append_f(&keys, " %s NULLS %s", key->is_descending ? "DESC" : "ASC", key->nulls_first ? "FIRST" : "LAST");
     }
-    const nl_str frame = frame_text(f);
-    if (!keys.data) return nl_arena_f(f->arena, "\"(" NL_STR_FMT ")\"", NL_STR_ARG(frame));
-    return nl_arena_f(f->arena, "\"(ORDER BY " NL_STR_FMT " " NL_STR_FMT ")\"", NL_STR_ARG(keys), NL_STR_ARG(frame));
+    const nl_str text = nl_arena_str(f->arena, nl_builder_str(&keys));
+    nl_builder_fini(&keys);
+    return text;
+}
+
+/* "(PARTITION BY a ORDER BY d ASC NULLS FIRST RANGE BETWEEN …)" */
+static nl_str spec_text(const framing *f)
+{
+    nl_builder text;
+    nl_builder_init(&text, 65536);
+    for (uint32_t i = 0; i < f->spec->partition_count; i++)
+        nl_append_f(&text, "%s" NL_STR_FMT, i ? ", " : "PARTITION BY ", NL_STR_ARG(nl_expr_pretty_str(f->arena, f->spec->partition_by[i])));
+    if (f->spec->partition_count > 0) nl_append_char(&text, ' ');
+    if (f->spec->order_count > 0) nl_append_f(&text, "ORDER BY " NL_STR_FMT " ", NL_STR_ARG(order_text(f, false)));
+    const nl_str made = nl_arena_f(f->arena, "\"(" NL_STR_FMT NL_STR_FMT ")\"", NL_STR_ARG(nl_builder_str(&text)), NL_STR_ARG(frame_text(f)));
+    nl_builder_fini(&text);
+    return made;
 }
 
 /* ---- checks ---- */
@@ -182,7 +200,7 @@ static nl_status check_range(const framing *f)
     if (spec->order_count == 0) return NL_RAISE(DATATYPE_MISMATCH__RANGE_FRAME_WITHOUT_ORDER, NL_P_STR("sqlExpr", spec_text(f)));
     if (!offset) return NULL;
     if (spec->order_count > 1)
-        return NL_RAISE(DATATYPE_MISMATCH__RANGE_FRAME_MULTI_ORDER, NL_P_STR("sqlExpr", spec_text(f)), NL_P_STR("orderSpec", spec_text(f)));
+        return NL_RAISE(DATATYPE_MISMATCH__RANGE_FRAME_MULTI_ORDER, NL_P_STR("sqlExpr", spec_text(f)), NL_P_STR("orderSpec", order_text(f, true)));
     const nl_type *key = spec->order_by[0].expr->type;
     const nl_type *type = offset_type(f, spec->start_offset ? spec->start_kind : spec->stop_kind, offset);
     if (fits_key(key, type)) return NULL;

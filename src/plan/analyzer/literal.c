@@ -122,13 +122,27 @@ nl_str nl_literal_sql(nl_scope *scope, const nl_value *value)
 
 /* ---- typed text: DATE '…', TIMESTAMP '…' ---- */
 
+/* "tomorrow Zulu": the zone behind the word counts for nothing, but must be one. */
+static nl_str without_zone(nl_str text)
+{
+    const nl_timezone *zone = NULL;
+    size_t at = 0;
+    while (at < text.length && text.data[at] != ' ' && text.data[at] != '\t') at++;
+    const nl_str rest = nl_str_trim(nl_str_slice(text, at, text.length));
+    if (rest.length == 0) return text;
+    nl_status status = nl_timezone_find(rest, &zone);
+    const bool is_zone = status == NULL;
+    nl_error_free(status);
+    return is_zone ? nl_str_slice(text, 0, at) : text;
+}
+
 /* today, now, epoch, yesterday, tomorrow; *micros is local time for NTZ and instants for LTZ. */
 static bool special_instant(nl_scope *scope, nl_str text, bool is_ntz, int64_t *micros)
 {
     const nl_eval_confs *confs = nl_scope_confs(scope);
     const int64_t local_now = nl_timezone_to_local(confs->zone, confs->now_micros);
     const int64_t today = nl_floor_div(local_now, NL_MICROS_PER_DAY) * NL_MICROS_PER_DAY;
-    const nl_str word = nl_str_trim(text);
+    const nl_str word = without_zone(nl_str_trim(text));
     int64_t local;
     if (nl_str_is_nocase(word, "epoch")) {
         *micros = 0;

@@ -31,6 +31,24 @@ static nl_ast_expr *star(piping *p)
     return expr;
 }
 
+static bool find_aggregate(void *context, const nl_expr *expr)
+{
+    if (expr->kind != NL_EXPR_AGGREGATE) return true;
+    *(const nl_expr **)context = expr;
+    return false;
+}
+
+/* As plans show it: columns with their numbers. */
+static nl_str plan_text(const piping *p, const nl_expr *expr)
+{
+    nl_builder text;
+    nl_builder_init(&text, 65536);
+    nl_expr_append_text(expr, &text);
+    const nl_str kept = nl_arena_str(p->env.context->arena, nl_builder_str(&text));
+    nl_builder_fini(&text);
+    return kept;
+}
+
 static nl_status refuse_aggregates(piping *p, const nl_ast_exprs *exprs, const char *clause)
 {
     nl_scope scope;
@@ -44,8 +62,10 @@ static nl_status refuse_aggregates(piping *p, const nl_ast_exprs *exprs, const c
             nl_error_free(status);
             continue;
         }
-        if (!nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
-        return nl_sql_at(NL_RAISE(PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION, NL_P_STR("expr", nl_expr_pretty_str(p->env.context->arena, expr)),
+        const nl_expr *aggregate = NULL;
+        nl_expr_walk(expr, find_aggregate, (void *)&aggregate);
+        if (!aggregate) continue;
+        return nl_sql_at(NL_RAISE(PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION, NL_P_STR("expr", plan_text(p, aggregate)),
                                   NL_P("clause", clause)),
                          p->env.text, ast->range, false);
     }
@@ -131,9 +151,7 @@ static nl_status pipe_where(piping *p, const nl_logical **plan)
     scope.windows = &p->pipe->windows;
     NL_TRY(nl_resolve_condition(&scope, p->pipe->condition, &condition));
     if (nl_expr_has(condition, NL_EXPR_AGGREGATE))
-        return nl_sql_at(NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(p->env.context->arena, condition)),
-                                  NL_P("expressionList", "aggregate functions")),
-                         p->env.text, p->pipe->condition->range, false);
+        return nl_sql_at(nl_check_where(&scope, condition), p->env.text, p->pipe->condition->range, false);
     *plan = nl_logical_filter(p->env.context->arena, p->env.pipe_input, condition);
     return NULL;
 }
@@ -187,7 +205,7 @@ static nl_status check_aggregates(piping *p)
         if (nl_expr_has(expr, NL_EXPR_WINDOW)) return refuse_case(p, "window functions; please update the query to move the window functions to a subsequent |> SELECT operator instead");
         if (nl_expr_has(expr, NL_EXPR_AGGREGATE)) continue;
         return nl_sql_at(NL_RAISE(PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION,
-                                  NL_P_STR("expr", nl_expr_pretty_str(p->env.context->arena, expr))),
+                                  NL_P_STR("expr", plan_text(p, expr))),
                          p->env.text, written->range, false);
     }
     return NULL;

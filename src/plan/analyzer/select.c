@@ -35,15 +35,34 @@ static bool find_forbidden(void *context, const nl_expr *expr)
     return false;
 }
 
+typedef struct forbidden {
+    nl_arena *arena;
+    const nl_scope *scope;
+    nl_str list;
+} forbidden;
+
+static bool list_forbidden(void *context, const nl_expr *expr)
+{
+    forbidden *found = context;
+    if (expr->kind != NL_EXPR_AGGREGATE && expr->kind != NL_EXPR_WINDOW) return true;
+    const nl_str text = nl_attribute_text(found->arena, expr, found->scope);
+    found->list = found->list.data ? nl_arena_f(found->arena, NL_STR_FMT ", " NL_STR_FMT, NL_STR_ARG(found->list), NL_STR_ARG(text)) : text;
+    return expr->kind == NL_EXPR_AGGREGATE;
+}
+
+nl_status nl_check_where(const nl_scope *scope, const nl_expr *condition)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    forbidden found = {.arena = arena, .scope = scope};
+    nl_expr_walk(condition, list_forbidden, &found);
+    if (!found.list.data) return NULL;
+    return NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(arena, condition)), NL_P_STR("expressionList", found.list));
+}
+
 /* The rows of which the condition, which may not aggregate, is true. */
 static nl_status filter_rows(selection *s, const nl_expr *condition)
 {
-    const nl_expr *forbidden = NULL;
-    nl_expr_walk(condition, find_forbidden, (void *)&forbidden);
-    if (forbidden)
-        return nl_sql_at(NL_RAISE(INVALID_WHERE_CONDITION, NL_P_STR("condition", nl_quote_expr(s->arena, condition)),
-                                  NL_P_STR("expressionList", nl_attribute_text(s->arena, forbidden, &s->scope))),
-                         s->env->text, s->term->range, false);
+    NL_TRY(nl_sql_at(nl_check_where(&s->scope, condition), s->env->text, s->term->range, false));
     s->plan = nl_logical_filter(s->arena, s->plan, condition);
     return NULL;
 }

@@ -49,8 +49,7 @@ static nl_status check_condition(nl_scope *scope, const nl_expr *shown, const nl
                     NL_P_STR("inputType", nl_quote_type(arena, condition->type)));
 }
 
-nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t count, const nl_pretty *pretty,
-                       const nl_expr **result)
+static nl_status make_case(nl_scope *scope, const char *name, const nl_expr *const *parts, uint32_t count, const nl_pretty *pretty, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr **children = NL_NEW_ARRAY(arena, const nl_expr *, count + 1);
@@ -66,7 +65,7 @@ nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t co
     }
     if (has_else) values[value_count++] = parts[count - 1];
     NL_TRY(nl_collate_values(scope, NL_STR("case"), values, value_count));
-    if (!unify(scope, values, value_count)) return raise_types(scope, shown, "casewhen", values, value_count);
+    if (!unify(scope, values, value_count)) return raise_types(scope, shown, name, values, value_count);
     for (uint32_t i = 0, v = 0; i + 1 < count; i += 2) children[i + 1] = values[v++];
     if (has_else) children[count - 1] = values[value_count - 1];
     nl_expr *made = nl_expr_new(arena, NL_EXPR_CASE, values[0]->type, children, count);
@@ -75,6 +74,12 @@ nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t co
     made->pretty = shown->pretty;
     *result = made;
     return NULL;
+}
+
+nl_status nl_make_case(nl_scope *scope, const nl_expr *const *parts, uint32_t count, const nl_pretty *pretty,
+                       const nl_expr **result)
+{
+    return make_case(scope, "casewhen", parts, count, pretty, result);
 }
 
 static nl_status make_coalesce(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, const nl_expr **result)
@@ -101,7 +106,7 @@ static nl_status make_if(nl_scope *scope, const nl_expr *condition, const nl_exp
     const nl_pretty *pretty = nl_pretty_call(scope, NL_STR("if"), parts, 3);
     if (condition->type->id == NL_TYPE_NULL) /* IF(NULL, …) alone has its NULL made a boolean */
         parts[0] = nl_expr_cast(nl_scope_arena(scope), condition, nl_type_boolean(), nl_scope_cast_mode(scope));
-    return nl_make_case(scope, parts, 3, pretty, result);
+    return make_case(scope, "if", parts, 3, pretty, result);
 }
 
 static nl_status make_nullif(nl_scope *scope, const nl_expr *a, const nl_expr *b, const nl_expr **result)

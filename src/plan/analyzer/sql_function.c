@@ -73,6 +73,17 @@ static nl_status check_count(const sql_call *c)
                     NL_P_INT("actualNum", c->written->count), NL_P("docroot", "https://spark.apache.org/docs/latest"));
 }
 
+/* The cast is Spark's own: where it cannot be, the argument alone is shown. */
+static nl_status cast_argument(nl_scope *scope, const nl_expr *value, const nl_type *type, const nl_expr **result)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    nl_status status = nl_make_cast(scope, value, type, NL_CAST_ANSI, result);
+    if (!status || nl_error_condition(status) != NL_COND_DATATYPE_MISMATCH__CAST_WITHOUT_SUGGESTION) return status;
+    nl_error_free(status);
+    return NL_RAISE(DATATYPE_MISMATCH__CAST_WITHOUT_SUGGESTION, NL_P_STR("sqlExpr", nl_quote_expr(arena, value)),
+                    NL_P_STR("srcType", nl_quote_type(arena, value->type)), NL_P_STR("targetType", nl_quote_type(arena, type)));
+}
+
 static nl_status resolve_arguments(sql_call *c)
 {
     nl_arena *arena = nl_scope_arena(c->caller);
@@ -97,7 +108,7 @@ static nl_status resolve_arguments(sql_call *c)
         NL_TRY(nl_ast_type_to_type(arena, parameter->type, &type));
         NL_TRY(nl_resolve_expr(scope, ast, &value));
         c->shown[i] = nl_expr_pretty(arena, value);
-        NL_TRY(nl_make_cast(scope, value, type, NL_CAST_ANSI, &values[i]));
+        NL_TRY(cast_argument(scope, value, type, &values[i]));
         names[i] = parameter->name.text;
     }
     c->parameters = (nl_parameters){.function = c->function->name.parts[c->function->name.count - 1].text, .names = names, .values = values,
@@ -271,7 +282,7 @@ static nl_status check_defaults(sql_call *c)
         if (nl_expr_has(value, NL_EXPR_SUBQUERY) || nl_expr_has(value, NL_EXPR_AGGREGATE) || nl_expr_has(value, NL_EXPR_WINDOW))
             return NL_RAISE(USER_DEFINED_FUNCTIONS__NOT_A_VALID_DEFAULT_EXPRESSION,
                             NL_P_STR("functionName", c->function->name.parts[c->function->name.count - 1].text), NL_P_STR("parameterName", parameter->name.text));
-        NL_TRY(nl_make_cast(&scope, value, type, NL_CAST_ANSI, &value));
+        NL_TRY(cast_argument(&scope, value, type, &value));
     }
     return NULL;
 }

@@ -132,6 +132,19 @@ static nl_status unify_sides(nl_scope *scope, const nl_expr *shown, const nl_exp
     return nl_cast_columns(scope->env, *plan, types, plan);
 }
 
+/* NULL IN (nothing): without ANSI a constant NULL stays NULL, as it did before Spark 4; columns of NULL never did. */
+static nl_status keeps_null(nl_scope *scope, const nl_expr *left, bool *is_null)
+{
+    static const char key[] = "spark.sql.legacy.nullInEmptyListBehavior";
+    const bool is_legacy = nl_env_is_set(scope->env, key, "true") || (!nl_scope_confs(scope)->is_ansi && !nl_env_is_set(scope->env, key, "false"));
+    const nl_value *value = NULL;
+    *is_null = false;
+    if (!is_legacy || nl_scope_confs(scope)->is_trino) return NULL;
+    NL_TRY(nl_fold(scope, left, &value));
+    *is_null = value && value->is_null;
+    return NULL;
+}
+
 static nl_status resolve_in(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -166,6 +179,11 @@ static nl_status resolve_in(nl_scope *scope, const nl_ast_expr *ast, const nl_ex
         expr->pretty = nl_pretty_parts(arena, NL_STR("(NOT \1)"), inner, 1);
     }
     *result = expr;
+    bool is_null = false;
+    if (count == 1) NL_TRY(keeps_null(scope, left[0], &is_null));
+    if (!is_null) return NULL;
+    const nl_value nothing = nl_value_null(nl_type_boolean());
+    *result = nl_expr_with_pretty(arena, nl_expr_literal(arena, &nothing), expr->pretty);
     return NULL;
 }
 

@@ -49,6 +49,19 @@ static nl_status analyze_range(nl_scope *scope, const nl_ast_arguments *args, co
     return NULL;
 }
 
+/* Argument `nested` is a generator, and `refused` says so of it alone: Spark shows the call around it. */
+static nl_status raise_nested(nl_scope *scope, nl_str name, const nl_expr *const *exprs, uint32_t nested, nl_status refused)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const nl_str inner = nl_str_from(nl_error_param(refused, "expression"));
+    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, nested + 1);
+    for (uint32_t i = 0; i < nested; i++) parts[i] = nl_expr_pretty_str(arena, exprs[i]);
+    parts[nested] = nl_arena_str(arena, nl_str_slice(inner, 1, inner.length - 1));
+    const nl_str list = nl_join_texts(arena, parts, nested + 1, ", ");
+    nl_error_free(refused);
+    return NL_RAISE(UNSUPPORTED_GENERATOR__NESTED_IN_EXPRESSIONS, NL_P_STR("expression", nl_arena_f(arena, "\"" NL_STR_FMT "(" NL_STR_FMT ")\"", NL_STR_ARG(name), NL_STR_ARG(list))));
+}
+
 static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_arguments *args, const nl_logical **plan)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -56,7 +69,11 @@ static nl_status analyze_generator(nl_scope *scope, nl_str name, const nl_ast_ar
     NL_TRY(nl_positional_arguments(scope, name, args, &given));
     scope->clause = NL_CLAUSE_SELECT; /* a generator inside is nested in an expression */
     const nl_expr **exprs = NL_NEW_ARRAY(arena, const nl_expr *, given.count + 1);
-    for (uint32_t i = 0; i < given.count; i++) NL_TRY(nl_resolve_expr(scope, given.items[i].value, &exprs[i]));
+    for (uint32_t i = 0; i < given.count; i++) {
+        nl_status status = nl_resolve_expr(scope, given.items[i].value, &exprs[i]);
+        if (status && nl_error_condition(status) == NL_COND_UNSUPPORTED_GENERATOR__NESTED_IN_EXPRESSIONS) return raise_nested(scope, name, exprs, i, status);
+        NL_TRY(status);
+    }
     nl_select_generator generator = {0};
     NL_TRY(nl_make_generator(scope, name, exprs, given.count, &generator));
     *plan = nl_generator_plan(arena, &generator, nl_logical_one_row(arena));

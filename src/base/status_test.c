@@ -162,6 +162,27 @@ static void test_analysis_context_is_line_and_position(void **state)
     nl_error_free(status);
 }
 
+static void test_of_a_text_of_pieces_only_the_one_that_is_meant_stays(void **state)
+{
+    static const char text[] = "\001\004SELECT 1\003__add__\002job.py:7\003\004a >\n '\xC3\xA4' + 1/0\003";
+    static const struct {
+        const char *fragment, *kept, *shown;
+    } rows[] = {
+        {"__add__\002job.py:7", "\001__add__\002job.py:7", "\n== DataFrame ==\n\"__add__\" was called from\njob.py:7\n"},
+        {"1/0", "a >\n '\xC3\xA4' + 1/0", "\n== SQL (line 2, position 8) ==\n '\xC3\xA4' + 1/0\n       ^^^\n"},
+        {"1", "SELECT 1", "\n== SQL (line 1, position 8) ==\nSELECT 1\n       ^\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        nl_status status = NL_RAISE(OPERATION_CANCELED);
+        const uint32_t start = (uint32_t)(strstr(text, rows[i].fragment) - text);
+        nl_error_set_context(status, &(nl_query_context){.text = {text, sizeof text - 1}, .start = start, .stop = start + (uint32_t)strlen(rows[i].fragment), .line = 1});
+        assert_true(nl_str_is(nl_error_context(status)->text, rows[i].kept));
+        assert_string_equal(strchr(nl_error_message(status), '\n'), rows[i].shown);
+        nl_error_free(status);
+    }
+}
+
 static void test_the_first_context_stays(void **state)
 {
     (void)state;
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_parse_context_points_with_a_dashed_line),
         cmocka_unit_test(test_a_parse_error_behind_the_last_line_has_its_dashes_at_the_end),
         cmocka_unit_test(test_analysis_context_is_line_and_position),
+        cmocka_unit_test(test_of_a_text_of_pieces_only_the_one_that_is_meant_stays),
         cmocka_unit_test(test_the_first_context_stays),
         cmocka_unit_test(test_notes_are_listed_newest_last),
         cmocka_unit_test(test_a_second_failure_becomes_a_note),

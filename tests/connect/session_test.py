@@ -279,6 +279,8 @@ def test_a_session_is_cloned(url):
         except grpc.RpcError as error:
             return error.details()
 
+    if hasattr(other, "cloneSession"):  # clients of 4.1 and later
+        check(has(other.cloneSession())[:3] == ("one", "one!", 15), "by the client's own way")
     check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_FORMAT]" in refusal("x"), refusal("x"))
     check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_ALREADY_EXISTS]" in refusal(other.session_id), refusal(other.session_id))
     check("[INVALID_CLONE_SESSION_REQUEST.TARGET_SESSION_ID_ALREADY_CLOSED]" in refusal(spark.session_id), refusal(spark.session_id))

@@ -36,6 +36,7 @@ typedef struct group_lane {
 #define LANE_GROUPS     2u    /* that a lane has, so that it never waits for us */
 #define LANE_GROUPS_MAX 16u   /* when they take no time */
 #define LANE_MICROS     20000 /* that it may have to do  */
+#define LANE_VALUES_MAX 8192u /* of a group that a socket's buffer has room for: a larger one would keep us until its lane reads it */
 #define GROUPS_AHEAD    256u  /* of the first that is not done: their results are kept */
 
 typedef struct group_operator {
@@ -208,24 +209,30 @@ static nl_status wait_for_lanes(const group_operator *group)
     return nl_python_wait_any(workers, count);
 }
 
-static bool is_open(const group_lane *lane)
+static bool is_open(const group_lane *lane, bool is_large)
 {
+    if (is_large) return lane->count == 0;
     return lane->count < LANE_GROUPS || (lane->count < LANE_GROUPS_MAX && lane->pace && lane->pace * lane->count < LANE_MICROS);
 }
 
 /* The lane that the next group goes to. */
-static nl_status choose_lane(group_operator *group, nl_worker *worker, group_lane **chosen)
+static nl_status choose_lane(group_operator *group, nl_worker *worker, uint64_t row_count, group_lane **chosen)
 {
+    const bool is_large = row_count * group->argument_count > LANE_VALUES_MAX;
     for (;;) {
         group_lane *least = NULL;
         NL_TRY(take_results(group, worker));
         for (uint32_t i = 0; i < group->lane_count; i++)
             if (!least || group->lanes[i].count < least->count) least = &group->lanes[i];
         const bool is_far = group->work_count >= GROUPS_AHEAD;
-        if (!is_far && least && is_open(least)) return *chosen = least, NULL;
+        if (!is_far && least && is_open(least, is_large)) {
+            *chosen = least;
+            return NULL;
+        }
         if (!is_far && group->lane_count < group->lane_max) {
             NL_TRY(nl_python_task_begin(&group->plan, &group->lanes[group->lane_count].task));
-            return *chosen = &group->lanes[group->lane_count++], NULL;
+            *chosen = &group->lanes[group->lane_count++];
+            return NULL;
         }
         NL_TRY(wait_for_lanes(group));
     }
@@ -294,7 +301,7 @@ static nl_status end_group(group_operator *group, nl_worker *worker)
     nl_status status = list_join(&group->group, group->base.exec->query->memory, &all);
     NL_GO(status);
     list_clear(&group->group);
-    NL_GO(choose_lane(group, worker, &lane));
+    NL_GO(choose_lane(group, worker, all.row_count, &lane));
     NL_GO(new_work(group, lane, &work));
     if (shape == NL_PYTHON_COGROUP) {
         NL_GO(nl_python_task_mark(&lane->task, 'G'));

@@ -208,6 +208,8 @@ NL_MUST_USE nl_status nl_resolve_struct(nl_scope *scope, const nl_ast_expr *cons
 /* The values of (a, b) in front of IN, not made into a struct. */
 NL_MUST_USE nl_status nl_resolve_row(nl_scope *scope, const nl_ast_exprs *row, const nl_expr *const **cells, const nl_pretty **pretty);
 NL_MUST_USE nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
+/* What Spark's checks ask: a function in Python is deterministic unless it was declared not to be. */
+bool nl_is_declared_deterministic(const nl_expr *expr);
 NL_MUST_USE nl_status nl_analyze_python_table(nl_scope *scope, const nl_ast_arguments *written, const nl_python_function *function, const nl_logical **plan);
 NL_MUST_USE nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const nl_python_function *function, const nl_expr **result);
 /* The plan of a view's query as the columns that the view has (view_columns.c). */

@@ -423,7 +423,7 @@ static nl_status resolve_aggregate(call *c, const nl_expr **result)
     NL_TRY(take_null_treatment(c));
     NL_TRY(make_aggregate(c, NL_EXPR_AGGREGATE, result));
     for (uint32_t i = 0; i < (*result)->child_count; i++)
-        if (!nl_expr_is_deterministic((*result)->children[i]))
+        if (!nl_is_declared_deterministic((*result)->children[i]))
             return NL_RAISE(AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION, NL_P_STR("sqlExpr", nl_quote_expr(nl_scope_arena(scope), *result)));
     NL_TRY(nl_settle_outer_aggregate(scope, result));
     if (scope->misplaced_alias.length && !scope->window_depth)

@@ -69,7 +69,7 @@ static nl_status plain_join(joining *j, const nl_logical **plan)
         over_both(j, &scope);
         NL_TRY(nl_resolve_condition(&scope, j->relation->join.on, &condition));
         NL_TRY(nl_check_join_subqueries(j->env, j->left, j->right, condition));
-        if (!nl_expr_is_deterministic(condition) && !j->relation->join.right->is_lateral)
+        if (!nl_is_declared_deterministic(condition) && !j->relation->join.right->is_lateral)
             return NL_RAISE(INVALID_NON_DETERMINISTIC_EXPRESSIONS, NL_P_STR("sqlExprs", nl_quote_expr(arena, condition)));
         if (j->kind == NL_JOIN_CROSS) j->kind = NL_JOIN_INNER;
     }

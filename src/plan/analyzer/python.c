@@ -167,6 +167,18 @@ nl_status nl_resolve_python_call(nl_scope *scope, const nl_ast_expr *ast, const 
     return NULL;
 }
 
+static bool visit_declared(void *context, const nl_expr *expr)
+{
+    (void)context;
+    if (expr->kind == NL_EXPR_CALL) return expr->function->is_deterministic;
+    return expr->kind != NL_EXPR_PYTHON || expr->python->function->is_deterministic;
+}
+
+bool nl_is_declared_deterministic(const nl_expr *expr)
+{
+    return nl_expr_walk(expr, visit_declared, NULL);
+}
+
 /* ---- table functions ---- */
 
 static nl_status check_table(const python_call *c)

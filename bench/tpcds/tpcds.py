@@ -171,7 +171,16 @@ def in_order_but_for_ties(expected, rows):
     return True
 
 
-def judge(expected, rows, unlimited):
+def is_ordered(sql):
+    """Is there an ORDER BY outside of all parentheses?"""
+    depth, outside = 0, []
+    for character in sql:
+        depth += (character == "(") - (character == ")")
+        outside.append(character if depth == 0 else " ")
+    return re.search(r"\border\s+by\b", "".join(outside), re.I) is not None
+
+
+def judge(expected, rows, sql, unlimited):
     """None and a remark, or what is wrong. unlimited() gives the rows of the query without its last LIMIT."""
     if len(expected) != len(rows):
         return f"{len(rows)} rows instead of {len(expected)}", ""
@@ -179,6 +188,8 @@ def judge(expected, rows, unlimited):
         return None, ""
     missing, extra = match(expected, rows)
     if not missing:
+        if not is_ordered(sql):
+            return None, "in no order"
         return (None, "order within ties") if in_order_but_for_ties(expected, rows) else ("the order differs", "")
     everything = unlimited()
     if everything is not None and len(everything) > len(rows):
@@ -199,7 +210,7 @@ def recorded(folder, tables, name):
 
 def schema_fault(o, name, sql):
     columns = [" ".join(cell.strip() for cell in row[:2]) for row in nilas_rows(o.nilas, o.folder, o.tables, "DESCRIBE QUERY " + sql)]
-    wanted = recorded(o.folder, o.tables, name)["columns"]
+    wanted = [" ".join(column.split(" ")[:-1]).strip() + " " + column.split(" ")[-1] for column in recorded(o.folder, o.tables, name)["columns"]]
     return None if columns == wanted else f"columns {columns} instead of {wanted}"
 
 
@@ -237,7 +248,7 @@ def check(o, sqls):
             fault, remark = None, "DIVIDE_BY_ZERO, where DuckDB gives NULL or no number"
         elif fault is None:
             try:
-                fault, remark = judge(answers(name), rows, lambda: answers(name, unlimited=True))
+                fault, remark = judge(answers(name), rows, sqls[name], lambda: answers(name, unlimited=True))
                 if not fault and o.against == "spark":
                     fault = schema_fault(o, name, sqls[name])
                 if fault and o.against == "duckdb" and name in OTHERWISE_IN_SPARK:

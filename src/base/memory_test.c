@@ -42,6 +42,20 @@ static void test_a_charge_counts_at_every_level_or_at_none(void **state)
     nl_memory_release(process);
 }
 
+static void test_a_small_budget_keeps_twelve_mebibytes_for_what_is_in_flight(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t limit_mib, room_mib;
+    } rows[] = {{8, 6}, {16, 8}, {24, 12}, {26, 14}, {48, 36}, {64, 48}, {1024, 768}};
+    for (size_t i = 0; i < NL_COUNT(rows); i++) {
+        nl_memory *budget = nl_memory_new(NULL, "query", rows[i].limit_mib << 20);
+        assert_true(nl_memory_has_room(budget, rows[i].room_mib << 20));
+        assert_false(nl_memory_has_room(budget, (rows[i].room_mib << 20) + 1));
+        nl_memory_release(budget);
+    }
+}
+
 static void test_a_budget_keeps_its_parent(void **state)
 {
     (void)state;
@@ -250,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_charge_counts_at_every_level_or_at_none),
+        cmocka_unit_test(test_a_small_budget_keeps_twelve_mebibytes_for_what_is_in_flight),
         cmocka_unit_test(test_a_budget_keeps_its_parent),
         cmocka_unit_test(test_no_budget_agrees_to_everything),
         cmocka_unit_test(test_reservations_grow_shrink_and_clear),

@@ -125,6 +125,14 @@ static nl_status fetch_block(nl_page_source *source, uint64_t offset, uint64_t l
             size = length;
             status = nl_buffer_new(source->memory, (size_t)size, false, &block);
         }
+        const bool is_apart = offset < source->block_start || offset >= source->block_start + source->block_length;
+        if (status != NULL && source->block != NULL && is_apart) { /* the old block is of no use any more */
+            nl_error_free(status);
+            nl_buffer_release(source->block);
+            source->block = NULL;
+            source->block_length = 0;
+            status = nl_buffer_new(source->memory, (size_t)size, false, &block);
+        }
         NL_TRY(status);
     }
     uint64_t have = 0; /* what the old block already holds is not fetched again */

@@ -191,7 +191,12 @@ static nl_status apply_filter(nl_dataframe_step *step, const nl_logical **plan)
     used_columns used = start_uses(step);
     nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_WHERE);
     see_left_out(&scope, used.among);
-    NL_TRY(nl_resolve_condition(&scope, step->dataframe->condition, &condition));
+    NL_TRY(nl_resolve_expr(&scope, step->dataframe->condition, &condition));
+    if (condition->type->id != NL_TYPE_BOOLEAN) { /* the step's fault: it stands nowhere, though its condition may */
+        nl_ast_expr unplaced = *step->dataframe->condition;
+        unplaced.range = (nl_ast_range){0};
+        NL_TRY(nl_resolve_condition(&scope, &unplaced, &condition));
+    }
     if (nl_expr_has(condition, NL_EXPR_AGGREGATE)) return nl_check_where(&scope, condition);
     nl_expr_walk(condition, note_use, &used);
     *plan = without_uses(step, &used, nl_logical_filter(step->arena, over_uses(step, &used), condition));

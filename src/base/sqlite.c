@@ -25,6 +25,8 @@ static struct {
     __typeof__(sqlite3_changes) *changes;
     __typeof__(sqlite3_column_count) *column_count;
     __typeof__(sqlite3_column_text) *column_text;
+    __typeof__(sqlite3_column_name) *column_name;
+    __typeof__(sqlite3_column_decltype) *column_decltype;
     __typeof__(sqlite3_column_bytes) *column_bytes;
     __typeof__(sqlite3_column_int64) *column_int64;
     __typeof__(sqlite3_column_type) *column_type;
@@ -68,6 +70,8 @@ static void load(void)
         {"sqlite3_changes", &lib.changes},
         {"sqlite3_column_count", &lib.column_count},
         {"sqlite3_column_text", &lib.column_text},
+        {"sqlite3_column_name", &lib.column_name},
+        {"sqlite3_column_decltype", &lib.column_decltype},
         {"sqlite3_column_bytes", &lib.column_bytes},
         {"sqlite3_column_int64", &lib.column_int64},
         {"sqlite3_column_type", &lib.column_type},
@@ -176,6 +180,27 @@ nl_status nl_sqlite_prepare(nl_sqlite *database, const char *sql, nl_sqlite_stat
     return keep(database, sql, statement);
 }
 
+nl_status nl_sqlite_prepare_text(nl_sqlite *database, nl_str sql, nl_sqlite_statement **statement)
+{
+    nl_sqlite_statement *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    if (sql.length > INT32_MAX || lib.prepare_v3(database->handle, sql.data, (int)sql.length, 0, &made->handle, NULL) != SQLITE_OK) {
+        free(made);
+        return raise_error(database, "a statement");
+    }
+    made->database = database;
+    made->sql = "a statement";
+    *statement = made;
+    return NULL;
+}
+
+void nl_sqlite_statement_free(nl_sqlite_statement *statement)
+{
+    if (!statement) return;
+    lib.finalize(statement->handle);
+    free(statement);
+}
+
 void nl_sqlite_bind_text(nl_sqlite_statement *statement, int position, nl_str text)
 {
     if (!text.data) nl_sqlite_bind_null(statement, position);
@@ -234,6 +259,21 @@ nl_str nl_sqlite_text(nl_sqlite_statement *statement, int column, nl_arena *aren
     const unsigned char *text = lib.column_text(statement->handle, column);
     if (!text) return (nl_str){0};
     return nl_arena_str(arena, (nl_str){(const char *)text, (size_t)lib.column_bytes(statement->handle, column)});
+}
+
+static nl_str own_text(const char *text, nl_arena *arena)
+{
+    return text ? nl_arena_str(arena, nl_str_from(text)) : (nl_str){0};
+}
+
+nl_str nl_sqlite_column_name(nl_sqlite_statement *statement, int column, nl_arena *arena)
+{
+    return own_text(lib.column_name(statement->handle, column), arena);
+}
+
+nl_str nl_sqlite_column_declaration(nl_sqlite_statement *statement, int column, nl_arena *arena)
+{
+    return own_text(lib.column_decltype(statement->handle, column), arena);
 }
 
 int64_t nl_sqlite_int(nl_sqlite_statement *statement, int column)

@@ -23,6 +23,9 @@ void nl_sqlite_close(nl_sqlite *database); /* NULL is fine; an open transaction 
 NL_MUST_USE nl_status nl_sqlite_run(nl_sqlite *database, const char *sql);
 /* The statement, reset and without values. sql is a literal: its address is the key under which it is kept. */
 NL_MUST_USE nl_status nl_sqlite_prepare(nl_sqlite *database, const char *sql, nl_sqlite_statement **statement);
+/* The same of any text; owned, not kept. */
+NL_MUST_USE nl_status nl_sqlite_prepare_text(nl_sqlite *database, nl_str sql, nl_sqlite_statement **statement);
+void nl_sqlite_statement_free(nl_sqlite_statement *statement); /* of nl_sqlite_prepare_text; NULL is fine; before its database is closed */
 void nl_sqlite_bind_text(nl_sqlite_statement *statement, int position, nl_str text); /* data NULL: NULL; borrowed until the next prepare */
 void nl_sqlite_bind_int(nl_sqlite_statement *statement, int position, int64_t value);
 void nl_sqlite_bind_bytes(nl_sqlite_statement *statement, int position, nl_bytes bytes);
@@ -32,6 +35,8 @@ NL_MUST_USE nl_status nl_sqlite_step(nl_sqlite_statement *statement, bool *has_r
 /* To the end, rows thrown away; *change_count: rows written (or NULL). */
 NL_MUST_USE nl_status nl_sqlite_finish(nl_sqlite_statement *statement, int64_t *change_count);
 uint32_t nl_sqlite_column_count(nl_sqlite_statement *statement);
+nl_str nl_sqlite_column_name(nl_sqlite_statement *statement, int column, nl_arena *arena);
+nl_str nl_sqlite_column_declaration(nl_sqlite_statement *statement, int column, nl_arena *arena); /* its type as declared; data NULL: it is an expression */
 int64_t nl_sqlite_change_count(nl_sqlite_statement *statement); /* rows written by the statement that finished last */
 void nl_sqlite_reset(nl_sqlite_statement *statement); /* before the end was reached: lets locks go */
 nl_str nl_sqlite_text(nl_sqlite_statement *statement, int column, nl_arena *arena);       /* data NULL: NULL */

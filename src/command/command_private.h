@@ -128,6 +128,17 @@ const nl_session_function *nl_command_find_function(nl_command *command, const n
 nl_status nl_command_raise_routine(nl_command *command, const nl_str *parts, uint32_t count, nl_ast_range range); /* UNRESOLVED_ROUTINE */
 
 /* dataframe.c: parts of the resolver */
+/* A query whose rows become plain files (file_parts.c): planned before the sink is made, run into it. has_folders: rows go to folders by their values. */
+typedef struct nl_file_plan {
+    const nl_logical *optimized;
+    uint32_t part_count; /* files are made by partition; 0: as the workers bring the rows */
+} nl_file_plan;
+NL_MUST_USE nl_status nl_command_plan_files(nl_command *command, const nl_logical *plan, bool has_folders, nl_file_plan *made);
+NL_MUST_USE nl_status nl_command_run_files(nl_command *command, const nl_file_plan *plan, nl_parallel_sink *sink);
+/* A source over a database, for the format jdbc. A confined session knows no such format. */
+NL_MUST_USE nl_status nl_command_jdbc_source(nl_command *command, const nl_property *options, uint32_t option_count, nl_memory *memory, const nl_table **source);
+/* df.write.jdbc: the rows into a table of a database (jdbc_write.c). */
+NL_MUST_USE nl_status nl_command_jdbc_write(nl_command *command, const nl_ast_insert_target *target, const nl_logical *plan, const nl_property *options, uint32_t option_count);
 nl_status nl_command_find_files(nl_resolver *self, const struct nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found);
 nl_status nl_command_run_plan(nl_resolver *self, const nl_logical *plan, uint32_t row_max, nl_arena *arena, const nl_value **values, uint32_t *row_count);
 

@@ -40,6 +40,15 @@ static nl_status find_by_path(nl_command *command, const nl_ast_files *files, nl
     return command->resolver.find_relation(&command->resolver, parts, name.count, &options, NULL, 0, command->arena, found);
 }
 
+nl_status nl_command_jdbc_source(nl_command *command, const nl_property *options, uint32_t option_count, nl_memory *memory, const nl_table **source)
+{
+    const nl_type *custom = NULL;
+    if (nl_session_is_confined(command->session)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P("provider", "jdbc"));
+    for (uint32_t i = 0; i < option_count; i++)
+        if (nl_str_is_nocase(options[i].key, "customSchema")) NL_TRY(nl_sql_parse_schema(command->arena, options[i].value, &custom));
+    return nl_jdbc_source_new(options, option_count, custom, &command->confs, memory, source);
+}
+
 nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl_arena *arena, nl_resolved_relation *found)
 {
     nl_command *command = NL_CONTAINER(self, nl_command, resolver);
@@ -47,8 +56,11 @@ nl_status nl_command_find_files(nl_resolver *self, const nl_ast_files *files, nl
     nl_fs *fs = NULL;
     (void)arena;
     if (nl_str_is_nocase(files->format, "iceberg")) return find_by_path(command, files, found);
-    if (nl_str_is_nocase(files->format, "jdbc"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read tables of databases by spark.read.jdbc yet.");
+    if (nl_str_is_nocase(files->format, "jdbc")) {
+        NL_TRY(nl_command_jdbc_source(command, files->options, files->option_count, command->memory, &source));
+        *found = (nl_resolved_relation){.table = source};
+        return NULL;
+    }
     if (!nl_file_format_is_known(files->format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", files->format));
     if (files->path_count == 0)
         return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(files->format)));

@@ -422,7 +422,8 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
     const nl_str *provider;
     uint32_t provider_count, option_count;
     const nl_property *options;
-    const nl_logical *plan = NULL, *optimized = NULL;
+    const nl_logical *plan = NULL;
+    nl_file_plan planned;
     nl_parallel_sink *sink = NULL;
     bool is_needed = true;
     if (target->provider.count == 0)
@@ -434,17 +435,18 @@ static nl_status insert_directory(nl_command *command, const nl_ast_insert_targe
         if (nl_str_is_nocase(options[i].key, "path")) path = options[i].value;
     if (nl_str_is_nocase(provider[0], "iceberg")) return NL_RAISE(_LEGACY_ERROR_TEMP_2233, NL_P("providingClass", "iceberg"));
     NL_TRY(nl_command_analyze(command, query, &plan));
+    if (nl_str_is_nocase(provider[0], "jdbc") && nl_str_is(path, "jdbc:")) return nl_command_jdbc_write(command, target, plan, options, option_count); /* of a DataFrame */
     NL_TRY(nl_view_check_columns(command, plan, NULL, 0));
     nl_field *fields = NL_NEW_ARRAY(command->arena, nl_field, plan->column_count + 1);
     NL_TRY(put_folders_last(command, target, plan, &plan, fields));
-    NL_TRY(nl_command_optimize(command, plan, &optimized));
+    NL_TRY(nl_command_plan_files(command, plan, target->folder_column_count > 0, &planned));
     NL_TRY(nl_session_files(command->session, &command->query.files));
     NL_TRY(check_directory(command, target, path, &is_needed));
     if (!is_needed) return NULL;
     const nl_file_layout layout = {.partition_count = target->folder_column_count, .mode = replaced(command, target, options, option_count)};
     NL_TRY(nl_file_sink_new(&command->query, provider[provider_count - 1], path, nl_type_struct(command->arena, fields, plan->column_count), options,
                             option_count, &layout, &sink));
-    nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
+    nl_status status = nl_command_run_files(command, &planned, sink);
     if (!status) return nl_file_sink_finish(sink);
     nl_file_sink_discard(sink);
     return status;

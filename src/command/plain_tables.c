@@ -254,16 +254,16 @@ nl_status nl_plain_write(nl_command *command, const nl_plain_table *table, const
 {
     nl_file_layout layout;
     nl_parallel_sink *sink = NULL;
-    const nl_logical *optimized = NULL;
+    nl_file_plan plan;
     const nl_str *written;
     uint32_t written_count;
     NL_TRY(nl_plain_check_own(command, table));
     if (is_overwrite && nl_plain_is_read(command, table)) return NL_RAISE(UNSUPPORTED_OVERWRITE__TABLE, NL_P_STR("table", nl_plain_quoted(command, table)));
     NL_TRY(choose_layout(command, table, is_overwrite, partition, &layout));
-    NL_TRY(nl_command_optimize(command, input, &optimized));
+    NL_TRY(nl_command_plan_files(command, input, layout.partition_count > 0, &plan));
     NL_TRY(nl_session_files(command->session, &command->query.files));
     NL_TRY(nl_file_sink_new(&command->query, table->provider, table->location, table->row_type, table->options, table->option_count, &layout, &sink));
-    nl_status status = nl_query_run_parallel(&command->query, optimized, sink);
+    nl_status status = nl_command_run_files(command, &plan, sink);
     if (status) {
         nl_file_sink_discard(sink);
         return status;

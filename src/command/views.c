@@ -257,12 +257,14 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     nl_command_properties(command, create->options, &options, &option_count);
     const nl_str path = option_value(options, option_count, "path");
     const nl_str format = provider[provider_count - 1];
-    if (!nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
-    if (!path.data && !schema) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
+    const bool is_jdbc = nl_str_is_nocase(format, "jdbc");
+    if (is_jdbc) NL_TRY(nl_command_jdbc_source(command, options, option_count, nl_session_memory(command->session), &source));
+    if (!is_jdbc && !nl_file_format_is_known(format)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
+    if (!is_jdbc && !path.data && !schema) return NL_RAISE(UNABLE_TO_INFER_SCHEMA, NL_P("format", nl_file_format_title(format)));
     /* The source outlives the statement: it is paid for by the session. */
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
-    NL_TRY(nl_file_source_new(fs, format, &path, path.data != NULL, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
+    if (!is_jdbc) NL_TRY(nl_file_source_new(fs, format, &path, path.data != NULL, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
     const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .created_micros = command->confs.now_micros, .handle = (void *)(uintptr_t)source, .free = release_source};
     return nl_session_put_view(command->session, &view, create->is_replace);
 }

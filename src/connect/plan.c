@@ -63,7 +63,11 @@ static nl_status make_statement(nl_translator *t, const making *m, nl_command_ma
         NL_TRY(nl_translate_statement(t, nl_str_from(sql->query), &statement));
         made->statement = statement;
         made->text = t->text;
-        if (statement->kind != NL_AST_STATEMENT_QUERY) return nl_translate_parameters(t, sql, made);
+        if (statement->kind != NL_AST_STATEMENT_QUERY) {
+            NL_TRY(nl_translate_parameters(t, sql, made));
+            const bool has_views = m->relation->rel_type_case == SPARK__CONNECT__RELATION__REL_TYPE_WITH_RELATIONS;
+            return has_views ? nl_translate_command_views(t, m->relation->with_relations, statement) : NULL;
+        }
     }
     NL_TRY(nl_translate_query(t, m->relation, &query));
     if (m->limit == SHOWN_ROWS) limit_query(arena, query, m->row_count);

@@ -81,6 +81,8 @@ NL_MUST_USE nl_status nl_translate_cached_local(nl_translator *t, const char *ha
 NL_MUST_USE nl_status nl_translate_chunked_local(nl_translator *t, const Spark__Connect__ChunkedCachedLocalRelation *message, nl_ast_term **term);
 NL_MUST_USE nl_status nl_translate_read(nl_translator *t, const Spark__Connect__Read *message, nl_ast_term **term);
 NL_MUST_USE nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message, nl_ast_term **term);
+/* The DataFrames that an SQL command names become names of its WITH. */
+NL_MUST_USE nl_status nl_translate_command_views(nl_translator *t, const Spark__Connect__WithRelations *message, nl_ast_statement *statement);
 /* The arguments of an SQL text, for a statement that is no query. */
 NL_MUST_USE nl_status nl_translate_parameters(nl_translator *t, const Spark__Connect__SQL *message, nl_command_made *made);
 /* An SQL relation or command's text, parsed; statement->kind says whether it is a query. */

@@ -554,9 +554,14 @@ static nl_status quantiles(step *s, const Spark__Connect__StatApproxQuantile *me
     return NULL;
 }
 
-static nl_status repartition(step *s, Spark__Connect__Expression *const *exprs, size_t count)
+/* Rows by partitions: count 0 when the program gives none. Orders of repartitionByRange are only looked at. */
+static nl_status repartition(step *s, nl_ast_partitioning partitioning, int64_t partition_count, Spark__Connect__Expression *const *exprs, size_t count)
 {
+    bool is_range = false;
+    for (size_t i = 0; i < count; i++) is_range |= exprs[i]->expr_type_case == SPARK__CONNECT__EXPRESSION__EXPR_TYPE_SORT_ORDER;
     nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_REPARTITION);
+    dataframe->partitioning = is_range ? NL_AST_PARTITION_NONE : partitioning;
+    dataframe->count = partition_count;
     dataframe->exprs = (nl_ast_exprs){NL_NEW_ARRAY(s->arena, nl_ast_expr *, count + 1), (uint32_t)count};
     for (size_t i = 0; i < count; i++) NL_TRY(nl_translate_expr(s->t, exprs[i], &dataframe->exprs.items[i]));
     return NULL;
@@ -732,9 +737,13 @@ static nl_status step_of(step *s, const Spark__Connect__Relation *relation)
     case SPARK__CONNECT__RELATION__REL_TYPE_OFFSET: limit(s, true, relation->offset->offset); return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_SUBQUERY_ALIAS: alias(s, relation->subquery_alias); return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_REPARTITION_BY_EXPRESSION:
-        return repartition(s, relation->repartition_by_expression->partition_exprs, relation->repartition_by_expression->n_partition_exprs);
-    case SPARK__CONNECT__RELATION__REL_TYPE_REPARTITION: /* rows stay where they are, hints are of no use here */
-    case SPARK__CONNECT__RELATION__REL_TYPE_HINT: return repartition(s, NULL, 0);
+        return repartition(s, NL_AST_PARTITION_SHUFFLE, relation->repartition_by_expression->has_num_partitions ? relation->repartition_by_expression->num_partitions : 0,
+                           relation->repartition_by_expression->partition_exprs, relation->repartition_by_expression->n_partition_exprs);
+    case SPARK__CONNECT__RELATION__REL_TYPE_REPARTITION: {
+        const bool is_shuffle = relation->repartition->has_shuffle && relation->repartition->shuffle;
+        return repartition(s, is_shuffle ? NL_AST_PARTITION_SHUFFLE : NL_AST_PARTITION_COALESCE, relation->repartition->num_partitions, NULL, 0);
+    }
+    case SPARK__CONNECT__RELATION__REL_TYPE_HINT: return repartition(s, NL_AST_PARTITION_NONE, 0, NULL, 0); /* hints are of no use here */
     case SPARK__CONNECT__RELATION__REL_TYPE_WITH_WATERMARK:
         two_named(s, operated(s, NL_AST_DATAFRAME_WATERMARK), relation->with_watermark->event_time, relation->with_watermark->delay_threshold);
         return NULL;
@@ -758,6 +767,10 @@ static nl_status range(nl_translator *t, const Spark__Connect__Range *message, n
     *relation->function.name.parts = nl_ident_of(NL_STR("range"));
     relation->function.args = (nl_ast_arguments){args, 3};
     *term = nl_relation_term(t->arena, relation);
+    if (!message->has_num_partitions || message->num_partitions < 1) return NULL;
+    step s = {.t = t, .arena = t->arena, .left = *term};
+    NL_TRY(repartition(&s, NL_AST_PARTITION_SPLIT, message->num_partitions, NULL, 0));
+    *term = s.made;
     return NULL;
 }
 

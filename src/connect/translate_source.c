@@ -217,7 +217,7 @@ static nl_status named_table(nl_translator *t, const Spark__Connect__Read__Named
 static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataSource *message, nl_ast_term **term)
 {
     nl_ast_files *files = NL_NEW(t->arena, nl_ast_files);
-    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + 1);
+    nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + message->n_predicates + 1);
     nl_str *paths = NL_NEW_ARRAY(t->arena, nl_str, message->n_paths + 1);
     files->format = nl_copy_text(t->arena, message->format);
     if (files->format.length == 0) files->format = nl_arena_str(t->arena, nl_session_get(t->host->session, NL_STR("spark.sql.sources.default")));
@@ -231,6 +231,8 @@ static nl_status data_source(nl_translator *t, const Spark__Connect__Read__DataS
             options[files->option_count++] = option;
         }
     }
+    for (size_t i = 0; i < message->n_predicates; i++)
+        options[files->option_count++] = (nl_property){NL_STR(NL_JDBC_PREDICATE), nl_copy_text(t->arena, message->predicates[i])};
     files->paths = paths;
     files->options = options;
     if (message->schema && message->schema[0]) NL_TRY(local_schema(t, message->schema, &files->schema));
@@ -377,6 +379,37 @@ nl_status nl_translate_sql(nl_translator *t, const Spark__Connect__SQL *message,
     (*term)->kind = NL_AST_TERM_TEXT;
     (*term)->text_query = query;
     return NULL;
+}
+
+/* Where a statement has its WITH, or NULL: it takes no query. */
+static nl_ast_ctes *ctes_of(nl_ast_statement *statement)
+{
+    switch ((int)statement->kind) {
+    case NL_AST_STATEMENT_INSERT: return &statement->insert->ctes;
+    case NL_AST_STATEMENT_DELETE: return &statement->delete->ctes;
+    case NL_AST_STATEMENT_UPDATE: return &statement->update->ctes;
+    case NL_AST_STATEMENT_MERGE: return &statement->merge->ctes;
+    case NL_AST_STATEMENT_CREATE_TABLE: return statement->create_table->query ? &statement->create_table->query->ctes : NULL;
+    default: return NULL;
+    }
+}
+
+nl_status nl_translate_command_views(nl_translator *t, const Spark__Connect__WithRelations *message, nl_ast_statement *statement)
+{
+    const nl_references references = {.outer = t->references, .relations = message->references, .count = message->n_references};
+    const nl_ast_ctes *named = NULL;
+    nl_ast_ctes *ctes = ctes_of(statement);
+    if (!ctes) return NULL; /* the names mean nothing in it */
+    t->references = &references;
+    nl_status status = views(t, &named);
+    t->references = references.outer;
+    if (status || !named) return status;
+    nl_ast_cte *items = NL_NEW_ARRAY(t->arena, nl_ast_cte, named->count + ctes->count);
+    memcpy(items, named->items, named->count * sizeof *items);
+    if (ctes->count) memcpy(items + named->count, ctes->items, ctes->count * sizeof *items);
+    ctes->items = items;
+    ctes->count += named->count;
+    return nl_arena_check(t->arena);
 }
 
 nl_status nl_translate_parameters(nl_translator *t, const Spark__Connect__SQL *message, nl_command_made *made)

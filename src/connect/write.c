@@ -186,6 +186,7 @@ static nl_status fill_files(nl_translator *t, const Spark__Connect__WriteOperati
         statement->query = query;
         return NULL;
     }
+    if (nl_str_is_nocase(source, "jdbc")) path = NL_STR("jdbc:"); /* its options say where */
     if (!path.length) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Expected exactly one path to be specified, but got: ");
     nl_ast_insert *insert = insert_into(t, statement, &none, query);
     nl_str *folders = NL_NEW_ARRAY(t->arena, nl_str, message->n_partitioning_columns + 1);

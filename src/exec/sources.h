@@ -52,5 +52,11 @@ NL_MUST_USE nl_status nl_file_table_source_new(nl_fs *fs, nl_str format, nl_str 
                                                const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
 /* The files of a source of plain files (nl_str *, in the arena, absolute paths of the local disk as file: URIs); of others none. */
 void nl_file_source_paths(const nl_table *source, nl_arena *arena, nl_list *paths);
+/* A table or query of a database: Spark's options of the format jdbc; partitions that spark.read.jdbc gives as conditions are options of
+ * the key NL_JDBC_PREDICATE, one each. custom: customSchema as a STRUCT, or NULL. Connects. Fails: what the database says. */
+#define NL_JDBC_PREDICATE "nilas.jdbc.predicate"
+NL_MUST_USE nl_status nl_jdbc_source_new(const nl_property *options, uint32_t option_count, const nl_type *custom, const nl_eval_confs *confs, nl_memory *memory,
+                                         const nl_table **source);
+bool nl_jdbc_is_own_option(nl_str key); /* of the format jdbc; others are the driver's */
 bool nl_file_format_is_known(nl_str format);
 const char *nl_file_format_title(nl_str format); /* as UNABLE_TO_INFER_SCHEMA calls it: "CSV" */

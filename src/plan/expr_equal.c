@@ -43,11 +43,17 @@ static bool windows_equal(const comparison *by, const nl_window_spec *a, const n
            optional_equal(by, a->start_offset, b->start_offset) && optional_equal(by, a->stop_offset, b->stop_offset);
 }
 
+/* Functions of no argument and no state of their own, as input_file_name(), say the same wherever they stand over one row. */
+static bool is_repeatable(const nl_bound_function *f)
+{
+    return f->is_deterministic || (f->row->kind == NL_FUNCTION_SCALAR && f->argument_count == 0 && !f->row->make_worker_state && !nl_python_aggregate(f));
+}
+
 static bool calls_equal(const comparison *by, const nl_bound_function *a, const nl_bound_function *b)
 {
     if (a == b) return true;
     if (a->row != b->row || a->ignore_nulls != b->ignore_nulls || !nl_type_equal(a->result_type, b->result_type)) return false;
-    if (!by->matcher) return a->is_deterministic;
+    if (!by->matcher) return is_repeatable(a);
     const nl_python_use *of_a = nl_python_aggregate(a), *of_b = nl_python_aggregate(b);
     return !of_a || nl_python_function_equal(of_a->function, of_b->function);
 }

@@ -112,6 +112,12 @@ const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, 
 /* A query's output cast and reordered for storing as row_type: store assignment by position or by name, Spark's errors. */
 NL_MUST_USE nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const nl_type *row_type, nl_str table_name,
                                     bool is_by_name, const nl_logical **plan);
+/* The hidden column by which DataFrames tell a row's partition (repartition, coalesce, spark.range with a number): this name and the
+ * number of partitions, 0 where the program gave none. */
+#define NL_PARTITION_COLUMN "__partition_of_"
+#define NL_PLACE_COLUMN     "__place_in_partition" /* beside it, where it is known */
+/* The analyzed plan with that column behind its own ones; false: it has none, or rows come together in between. */
+bool nl_plan_carry_partition(nl_plan_context *context, const nl_logical *plan, const nl_logical **carrying, uint32_t *part_count);
 double nl_estimated_rows(nl_plan_context *context, const nl_logical *plan); /* of an optimized plan; a guess */
 /* All rewrites in their fixed order; the result is what exec runs. */
 NL_MUST_USE nl_status nl_optimize(nl_plan_context *context, const nl_logical *plan, const nl_logical **optimized);

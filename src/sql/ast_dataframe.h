@@ -27,7 +27,7 @@ typedef enum nl_ast_dataframe_kind {
     NL_AST_DATAFRAME_TAIL,          /* count                                                                       */
     NL_AST_DATAFRAME_SAMPLE,        /* lower, upper, seed, is_with_replacement                                     */
     NL_AST_DATAFRAME_UNPIVOT,       /* group: ids; values (has_values) else all others; names[0] variable, names[1] value */
-    NL_AST_DATAFRAME_REPARTITION,   /* exprs: only looked at                                                       */
+    NL_AST_DATAFRAME_REPARTITION,   /* exprs: by their hash, else in turn; count: partitions, 0: not given; partitioning  */
     NL_AST_DATAFRAME_SET_BY_NAME,   /* set_operator, is_all, right; allow_missing                                  */
     NL_AST_DATAFRAME_FILL_NA,       /* names, values: one value for all of its kind, or one per name               */
     NL_AST_DATAFRAME_DROP_NA,       /* names; count: so many must be there                                         */
@@ -47,6 +47,9 @@ typedef enum nl_ast_dataframe_kind {
     NL_AST_DATAFRAME_GROUP_PYTHON,  /* python; group: the keys (applyInPandas, applyInArrow)                       */
     NL_AST_DATAFRAME_COGROUP_PYTHON /* python; group, right, values: the right side's keys                         */
 } nl_ast_dataframe_kind;
+
+/* What becomes of the rows; NONE: they stay where they are. SPLIT: of a range, which has so many partitions. */
+typedef enum nl_ast_partitioning { NL_AST_PARTITION_NONE, NL_AST_PARTITION_SHUFFLE, NL_AST_PARTITION_COALESCE, NL_AST_PARTITION_SPLIT } nl_ast_partitioning;
 
 typedef struct nl_ast_dataframe {
     nl_ast_dataframe_kind kind;
@@ -68,6 +71,7 @@ typedef struct nl_ast_dataframe {
     int64_t seed;
     bool is_with_replacement;
     bool is_within_watermark; /* DEDUPLICATE */
+    nl_ast_partitioning partitioning; /* REPARTITION */
     nl_ast_term *right;
     nl_ast_set_operator set_operator;
     bool is_all, allow_missing;

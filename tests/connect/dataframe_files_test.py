@@ -4,6 +4,7 @@ below against what real Spark 4.0.1 gave (dataframe_files_expected.json; `--reco
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -141,6 +142,28 @@ spark.readStream.option("rowTag", "p").xml(D + "/xml_table").schema
 df.write.bucketBy(3, "id").insertInto("x"), df
 df.write.bucketBy(3, "id").sortBy("s").insertInto("x"), df
 df.write.partitionBy("id").insertInto("x"), df
+named(spark.read.json(D + "/js").select("id", I)), named(spark.read.parquet(D + "/pq").filter(I.like("%/s=a/%")).select("id"))
+df.coalesce(1).write.partitionBy("b").json(D + "/js1"), named(spark.read.json(D + "/js1").groupBy(I).count()), named(spark.read.json(D + "/js").groupBy("b").count().select("b", I))
+spark.read.json(D + "/js").join(spark.read.parquet(D + "/pq"), "id").select(I).collect()
+named(spark.read.json(D + "/js").withColumn("f", I).join(spark.read.parquet(D + "/pq").withColumn("g", I), "id").select("id", "f", "g"))
+named(spark.read.json(D + "/js").select("id").union(spark.read.parquet(D + "/pq").select("id")).select("id", I))
+named(spark.read.json(D + "/js").sort("id").select("id", I)), named(spark.read.json(D + "/js").distinct().select("id", I)), named(spark.range(1).select(I))
+named(spark.sql(f"select id, input_file_name() from (select id + 1 as id from json.`{D}/js` where id > 1)")), named(spark.read.json(D + "/js").select(F.explode(F.array("id", "id")), I))
+named(spark.read.json(D + "/js1").select(F.expr("input_file_block_start()"), F.expr("input_file_block_length() > 0"), "_metadata.file_size", F.element_at(F.split("_metadata.file_path", "/"), -2)))
+parts(spark.range(0, 64, 1, 9)), parts(spark.range(0, 64, 1, 9).repartition(10)), parts(spark.range(0, 64, 1, 9).repartition(7, "id"))
+spark.range(0, 10, 1, 3).select("id", F.spark_partition_id(), F.monotonically_increasing_id()).orderBy("id").collect()
+spark.range(10, 0, -3, 2).select("id", F.spark_partition_id(), F.monotonically_increasing_id()).orderBy("id").collect()
+spark.range(0, 10).repartition(4, "id").select("id", F.spark_partition_id()).orderBy("id").collect()
+parts(spark.range(0, 64, 1, 9).coalesce(1)), parts(spark.range(0, 64, 1, 9).coalesce(20))
+count_files(lambda p: spark.range(100).repartition(5).write.parquet(p), "five"), spark.read.parquet(D + "/five").count()
+count_files(lambda p: spark.range(0, 300000).coalesce(1).write.parquet(p), "one"), spark.read.parquet(D + "/one").count()
+count_files(lambda p: spark.range(0, 300000).withColumn("k", F.col("id") % 5).repartition("k").write.partitionBy("k").parquet(p), "by"), spark.read.parquet(D + "/by").count()
+count_files(lambda p: spark.range(0, 1000).repartition(4).filter("id > 10").withColumn("x", F.lit(1)).write.json(p), "four"), spark.read.json(D + "/four").count()
+count_files(lambda p: spark.range(0, 100000).orderBy(F.desc("id")).coalesce(1).write.csv(p), "sorted"), spark.read.csv(D + "/sorted").first()
+df.repartition(3).columns, df.repartition(3).union(df.coalesce(1)).count(), df.repartition(2).toDF("x", "y", "z").columns, df.repartition(2).drop("s").columns
+df.repartition(3).join(df.repartition(2), "id").count(), df.repartition(3).groupBy("s").count().count()
+df.repartition(3, "nope").count()
+spark.sql("create table by_args using parquet as select * from {d}", d=df), spark.sql("insert into by_args select id + :x, s, b from {d}", args={"x": 5}, d=df), spark.sql("with q as (select * from {d}) insert into by_args select * from q", d=df), rows(spark.table("by_args")), spark.sql("drop table by_args")
 two_observed()
 df.withColumn("c", df.id * 2).sameSemantics(df.withColumn("d", df.id * 2)), df.filter("id > 1").sameSemantics(df.filter("1 < id")), df.sameSemantics(df.limit(1))
 """
@@ -166,6 +189,17 @@ def prepare(spark, folder):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
+
+    def named(frame):
+        return sorted(str([re.sub("part-[^/]*", "PART", value).replace(folder, "FOLDER") if isinstance(value, str) else value for value in row]) for row in frame.collect())
+
+    def parts(frame):
+        return sorted(row[0] for row in frame.select(F.spark_partition_id()).distinct().collect())
+
+    def count_files(write, name):
+        write(f"{folder}/{name}")
+        return sorted((os.path.relpath(root, f"{folder}/{name}"), sum(file.startswith("part-") for file in files)) for root, _, files in os.walk(f"{folder}/{name}")
+                      if any(file.startswith("part-") for file in files))
 
     def options(given):
         return {key: value for key, value in {"rowTag": "p", **given}.items() if value is not None}
@@ -198,7 +232,7 @@ def prepare(spark, folder):
 
     left = spark.createDataFrame([(1, "a", 1), (5, "a", 2), (10, "b", 3)], "t int, k string, v int")
     right = spark.createDataFrame([(1, "a", 10), (2, "a", 20), (3, "b", 30), (6, "a", 60), (7, "b", 70)], "t int, k string, w int")
-    return dict(locals(), D=folder, F=F)
+    return dict(locals(), D=folder, F=F, I=F.input_file_name())
 
 
 def evaluate(line, names, folder):
@@ -207,7 +241,7 @@ def evaluate(line, names, folder):
         return repr(eval(line, names))
     except Exception as error:
         condition = error.getCondition() if hasattr(error, "getCondition") else None
-        words = str(error).splitlines()[0].rstrip(" ;")
+        words = re.sub("_pyspark_connect_temp_view_[0-9a-f]*", "VIEW", str(error).splitlines()[0].rstrip(" ;"))
         return f"{type(error).__name__} {condition} {words}".replace(folder, "FOLDER")
     finally:
         sys.stdout.close()

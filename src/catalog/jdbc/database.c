@@ -188,3 +188,51 @@ const char *nl_jdbc_columns_sql(const nl_jdbc_database *database)
 {
     return database->driver->columns_sql;
 }
+
+/* ---- sessions ---- */
+
+struct nl_jdbc_session {
+    nl_jdbc_database *database; /* owned: the driver, uri and properties */
+    nl_jdbc_connection *connection;
+};
+
+nl_status nl_jdbc_session_open(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_session **session)
+{
+    nl_jdbc_session *made = calloc(1, sizeof(*made));
+    if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
+    nl_status status = nl_jdbc_open(uri, properties, property_count, 1, &made->database);
+    if (!status) status = take(made->database, &made->connection);
+    if (status)
+        nl_jdbc_session_close(made);
+    else
+        *session = made;
+    return status;
+}
+
+void nl_jdbc_session_close(nl_jdbc_session *session)
+{
+    if (!session) return;
+    if (session->connection) session->database->driver->close(session->connection);
+    nl_jdbc_close(session->database);
+    free(session);
+}
+
+nl_status nl_jdbc_session_run(nl_jdbc_session *session, nl_str sql, nl_arena *arena, nl_jdbc_result *result)
+{
+    return session->database->driver->run_text(session->connection, sql, arena, result);
+}
+
+nl_status nl_jdbc_session_describe(nl_jdbc_session *session, nl_str query, nl_arena *arena, nl_jdbc_result *columns)
+{
+    return session->database->driver->describe(session->connection, query, arena, columns);
+}
+
+nl_status nl_jdbc_session_query(nl_jdbc_session *session, nl_str sql)
+{
+    return session->database->driver->query(session->connection, sql);
+}
+
+nl_status nl_jdbc_session_next(nl_jdbc_session *session, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result)
+{
+    return session->database->driver->next_rows(session->connection, row_max, arena, result);
+}

@@ -26,6 +26,11 @@ typedef struct nl_jdbc_driver {
     bool (*was_rolled_back)(nl_jdbc_connection *self); /* the last run met another transaction: surely not done, worth another try */
     bool (*is_private)(nl_str uri);                    /* each connection has a database of its own; NULL: never */
     void (*close)(nl_jdbc_connection *self);
+    /* For nl_jdbc_session: any text, without values. */
+    nl_status (*run_text)(nl_jdbc_connection *self, nl_str sql, nl_arena *arena, nl_jdbc_result *result);
+    nl_status (*describe)(nl_jdbc_connection *self, nl_str query, nl_arena *arena, nl_jdbc_result *columns); /* a row a column: name, type */
+    nl_status (*query)(nl_jdbc_connection *self, nl_str sql);
+    nl_status (*next_rows)(nl_jdbc_connection *self, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result);
     /* Columns of a table, by one statement with the name as value: none when the table is absent. */
     const char *columns_sql;
 } nl_jdbc_driver;
@@ -46,4 +51,17 @@ typedef struct nl_jdbc_statement {
 } nl_jdbc_statement;
 /* Several in one transaction: all or none; tried again as above. */
 NL_MUST_USE nl_status nl_jdbc_run_all(nl_jdbc_database *database, const nl_jdbc_statement *statements, uint32_t statement_count);
+/* A connection by itself, for tables that are no catalog's (spark.read.jdbc): statements are any text and have no values. Threads:
+ * one at a time. Nothing is tried again. */
+typedef struct nl_jdbc_session nl_jdbc_session; /* owned */
+NL_MUST_USE nl_status nl_jdbc_session_open(nl_str uri, const nl_property *properties, uint32_t property_count, nl_jdbc_session **session);
+void nl_jdbc_session_close(nl_jdbc_session *session); /* NULL is fine; an open transaction is rolled back */
+/* A statement whose answer is small. */
+NL_MUST_USE nl_status nl_jdbc_session_run(nl_jdbc_session *session, nl_str sql, nl_arena *arena, nl_jdbc_result *result);
+/* The columns of a query: a row for each, its name and its type as the database tells it (data NULL: it does not). Nothing is run. */
+NL_MUST_USE nl_status nl_jdbc_session_describe(nl_jdbc_session *session, nl_str query, nl_arena *arena, nl_jdbc_result *columns);
+/* A query whose rows come piece by piece: at most row_max at a time; none: they are over. One query a session. */
+NL_MUST_USE nl_status nl_jdbc_session_query(nl_jdbc_session *session, nl_str sql);
+NL_MUST_USE nl_status nl_jdbc_session_next(nl_jdbc_session *session, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result);
+
 const char *nl_jdbc_columns_sql(const nl_jdbc_database *database);

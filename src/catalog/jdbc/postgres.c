@@ -36,6 +36,9 @@ static struct {
     __typeof__(PQclear) *clear;
     __typeof__(PQntuples) *ntuples;
     __typeof__(PQnfields) *nfields;
+    __typeof__(PQfname) *fname;
+    __typeof__(PQftype) *ftype;
+    __typeof__(PQfmod) *fmod;
     __typeof__(PQgetisnull) *getisnull;
     __typeof__(PQgetvalue) *getvalue;
     __typeof__(PQgetlength) *getlength;
@@ -69,6 +72,9 @@ static void load(void)
         {"PQclear", &lib.clear},
         {"PQntuples", &lib.ntuples},
         {"PQnfields", &lib.nfields},
+        {"PQfname", &lib.fname},
+        {"PQftype", &lib.ftype},
+        {"PQfmod", &lib.fmod},
         {"PQgetisnull", &lib.getisnull},
         {"PQgetvalue", &lib.getvalue},
         {"PQgetlength", &lib.getlength},
@@ -400,6 +406,79 @@ static void read_rows(const PGresult *answer, nl_arena *arena, nl_jdbc_result *r
     }
 }
 
+/* Runs the statement; *answer holds its rows, to be cleared, and is NULL after an error. */
+static nl_status ask(nl_jdbc_connection *self, const char *sql, uint32_t value_count, const char *const *values, PGresult **answer)
+{
+    nl_status status = exchange(self, sql, (int)value_count, values, answer);
+    const ExecStatusType outcome = *answer ? lib.resultStatus(*answer) : PGRES_FATAL_ERROR;
+    if (!status && outcome != PGRES_TUPLES_OK && outcome != PGRES_COMMAND_OK) status = raise_result(self, *answer);
+    if (!status) return NULL;
+    if (*answer) lib.clear(*answer);
+    *answer = NULL;
+    return status;
+}
+
+static void read_answer(PGresult *answer, nl_arena *arena, nl_jdbc_result *result)
+{
+    read_rows(answer, arena, result);
+    if (!nl_parse_int64(nl_str_from(lib.cmdTuples(answer)), &result->change_count)) result->change_count = 0;
+    lib.clear(answer);
+}
+
+static nl_status postgres_run_text(nl_jdbc_connection *self, nl_str sql, nl_arena *arena, nl_jdbc_result *result)
+{
+    PGresult *answer = NULL;
+    *result = (nl_jdbc_result){0};
+    if (memchr(sql.data, 0, sql.length)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "A text with a NUL byte cannot be stored in PostgreSQL");
+    NL_TRY(ask(self, nl_str_c(arena, sql), 0, NULL, &answer));
+    read_answer(answer, arena, result);
+    return nl_arena_check(arena);
+}
+
+/* The answer's types are numbers: a second question tells their names. */
+static nl_status postgres_describe(nl_jdbc_connection *self, nl_str query, nl_arena *arena, nl_jdbc_result *columns)
+{
+    PGresult *answer = NULL;
+    nl_builder names;
+    nl_jdbc_result types = {0};
+    NL_TRY(ask(self, nl_str_c(arena, nl_arena_f(arena, "SELECT * FROM (" NL_STR_FMT ") AS nilas_columns LIMIT 0", NL_STR_ARG(query))), 0, NULL, &answer));
+    *columns = (nl_jdbc_result){.column_count = 2, .row_count = (uint32_t)lib.nfields(answer)};
+    columns->values = NL_NEW_ARRAY(arena, nl_str, (size_t)columns->row_count * 2 + 1);
+    nl_builder_init(&names, 1 << 22);
+    nl_append_c(&names, "SELECT format_type(t.oid, m) FROM (VALUES (0, 0::oid, 0)");
+    for (uint32_t i = 0; i < columns->row_count; i++) {
+        columns->values[(size_t)i * 2] = nl_arena_str(arena, nl_str_from(lib.fname(answer, (int)i)));
+        nl_append_f(&names, ", (%u, %u::oid, %d)", i + 1, lib.ftype(answer, (int)i), lib.fmod(answer, (int)i));
+    }
+    nl_append_c(&names, ") AS v(n, oid, m) LEFT JOIN pg_type t ON t.oid = v.oid ORDER BY n OFFSET 1");
+    lib.clear(answer);
+    nl_status status = postgres_run_text(self, nl_builder_str(&names), arena, &types);
+    nl_builder_fini(&names);
+    for (uint32_t i = 0; !status && i < NL_MIN(columns->row_count, types.row_count); i++) columns->values[(size_t)i * 2 + 1] = types.values[i];
+    return status;
+}
+
+/* How values are told as texts, whatever the server's settings are. */
+#define TEXT_SETTINGS                                                                                                              \
+    "SELECT set_config('datestyle', 'ISO, YMD', true), set_config('timezone', 'UTC', true), set_config('bytea_output', 'hex', true), " \
+    "set_config('extra_float_digits', '1', true), set_config('intervalstyle', 'postgres', true)"
+
+static nl_status postgres_query(nl_jdbc_connection *self, nl_str sql)
+{
+    nl_arena *arena = nl_arena_new(NULL);
+    nl_jdbc_result done;
+    nl_status status = postgres_run_text(self, NL_STR("BEGIN"), arena, &done);
+    if (!status) status = postgres_run_text(self, NL_STR(TEXT_SETTINGS), arena, &done);
+    if (!status) status = postgres_run_text(self, nl_arena_f(arena, "DECLARE nilas_rows NO SCROLL CURSOR FOR " NL_STR_FMT, NL_STR_ARG(sql)), arena, &done);
+    nl_arena_free(arena);
+    return status;
+}
+
+static nl_status postgres_next_rows(nl_jdbc_connection *self, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result)
+{
+    return postgres_run_text(self, nl_arena_f(arena, "FETCH FORWARD %u FROM nilas_rows", row_max), arena, result);
+}
+
 static nl_status postgres_run(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result)
 {
     const char *texts[VALUES_MAX];
@@ -410,20 +489,9 @@ static nl_status postgres_run(nl_jdbc_connection *self, const char *sql, const n
         texts[i] = values[i].data ? nl_str_c(arena, values[i]) : NULL;
     }
     PGresult *answer = NULL;
-    nl_status status = exchange(self, numbered(arena, sql), (int)value_count, texts, &answer);
-    const ExecStatusType outcome = answer ? lib.resultStatus(answer) : PGRES_FATAL_ERROR;
-    if (status) {
-        if (answer) lib.clear(answer);
-        return status;
-    }
-    if (outcome == PGRES_TUPLES_OK || outcome == PGRES_COMMAND_OK) {
-        read_rows(answer, arena, result);
-        if (!nl_parse_int64(nl_str_from(lib.cmdTuples(answer)), &result->change_count)) result->change_count = 0;
-    } else {
-        status = raise_result(self, answer);
-    }
-    lib.clear(answer);
-    return status;
+    NL_TRY(ask(self, numbered(arena, sql), value_count, texts, &answer));
+    read_answer(answer, arena, result);
+    return NULL;
 }
 
 static bool postgres_is_broken(nl_jdbc_connection *self)
@@ -443,5 +511,9 @@ const nl_jdbc_driver nl_jdbc_postgres = {
     .is_broken = postgres_is_broken,
     .was_rolled_back = postgres_was_rolled_back,
     .close = postgres_close,
+    .run_text = postgres_run_text,
+    .describe = postgres_describe,
+    .query = postgres_query,
+    .next_rows = postgres_next_rows,
     .columns_sql = "SELECT column_name FROM information_schema.columns WHERE table_name = ? AND table_schema = ANY (current_schemas(false))",
 };

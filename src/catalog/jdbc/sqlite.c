@@ -9,6 +9,7 @@
 
 struct nl_jdbc_connection {
     nl_sqlite *database; /* owned */
+    nl_sqlite_statement *rows; /* owned: of the query being read; or NULL */
 };
 
 /* "file:NAME?query" → NAME and query. */
@@ -105,12 +106,14 @@ static nl_status sqlite_connect(nl_str uri, const nl_property *properties, uint3
     return NULL;
 }
 
-static nl_status read_rows(nl_sqlite_statement *statement, nl_arena *arena, nl_jdbc_result *result)
+/* At most row_max of them; *is_over: the last one has been read. */
+static nl_status read_some(nl_sqlite_statement *statement, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result, bool *is_over)
 {
     nl_list rows = {0};
     result->column_count = nl_sqlite_column_count(statement);
-    for (bool has_row = true;;) {
+    for (bool has_row = true; rows.count < row_max;) {
         NL_TRY(nl_sqlite_step(statement, &has_row));
+        *is_over = !has_row;
         if (!has_row) break;
         nl_str *row = NL_NEW_ARRAY(arena, nl_str, result->column_count);
         for (uint32_t i = 0; i < result->column_count; i++) row[i] = nl_sqlite_text(statement, (int)i, arena);
@@ -120,8 +123,15 @@ static nl_status read_rows(nl_sqlite_statement *statement, nl_arena *arena, nl_j
     result->values = NL_NEW_ARRAY(arena, nl_str, (size_t)rows.count * result->column_count);
     for (uint32_t i = 0; i < rows.count; i++)
         for (uint32_t k = 0; k < result->column_count; k++) result->values[(size_t)i * result->column_count + k] = ((nl_str *)rows.items[i])[k];
-    result->change_count = nl_sqlite_change_count(statement);
     return nl_arena_check(arena);
+}
+
+static nl_status read_rows(nl_sqlite_statement *statement, nl_arena *arena, nl_jdbc_result *result)
+{
+    bool is_over;
+    NL_TRY(read_some(statement, UINT32_MAX, arena, result, &is_over));
+    result->change_count = nl_sqlite_change_count(statement);
+    return NULL;
 }
 
 static nl_status sqlite_run(nl_jdbc_connection *self, const char *sql, const nl_str *values, uint32_t value_count, nl_arena *arena, nl_jdbc_result *result)
@@ -131,6 +141,49 @@ static nl_status sqlite_run(nl_jdbc_connection *self, const char *sql, const nl_
     NL_TRY(nl_sqlite_prepare(self->database, sql, &statement));
     for (uint32_t i = 0; i < value_count; i++) nl_sqlite_bind_text(statement, (int)i + 1, values[i]);
     return read_rows(statement, arena, result);
+}
+
+static nl_status sqlite_run_text(nl_jdbc_connection *self, nl_str sql, nl_arena *arena, nl_jdbc_result *result)
+{
+    nl_sqlite_statement *statement = NULL;
+    *result = (nl_jdbc_result){0};
+    NL_TRY(nl_sqlite_prepare_text(self->database, sql, &statement));
+    nl_status status = read_rows(statement, arena, result);
+    nl_sqlite_statement_free(statement);
+    return status;
+}
+
+static nl_status sqlite_describe(nl_jdbc_connection *self, nl_str query, nl_arena *arena, nl_jdbc_result *columns)
+{
+    nl_sqlite_statement *statement = NULL;
+    NL_TRY(nl_sqlite_prepare_text(self->database, query, &statement));
+    *columns = (nl_jdbc_result){.column_count = 2, .row_count = nl_sqlite_column_count(statement)};
+    columns->values = NL_NEW_ARRAY(arena, nl_str, (size_t)columns->row_count * 2);
+    for (uint32_t i = 0; i < columns->row_count; i++) {
+        columns->values[(size_t)i * 2] = nl_sqlite_column_name(statement, (int)i, arena);
+        columns->values[(size_t)i * 2 + 1] = nl_sqlite_column_declaration(statement, (int)i, arena);
+    }
+    nl_sqlite_statement_free(statement);
+    return nl_arena_check(arena);
+}
+
+static nl_status sqlite_query(nl_jdbc_connection *self, nl_str sql)
+{
+    nl_sqlite_statement_free(self->rows);
+    self->rows = NULL;
+    return nl_sqlite_prepare_text(self->database, sql, &self->rows);
+}
+
+static nl_status sqlite_next_rows(nl_jdbc_connection *self, uint32_t row_max, nl_arena *arena, nl_jdbc_result *result)
+{
+    bool is_over = false;
+    *result = (nl_jdbc_result){0};
+    if (!self->rows) return NULL;
+    nl_status status = read_some(self->rows, row_max, arena, result, &is_over);
+    if (!status && !is_over) return NULL;
+    nl_sqlite_statement_free(self->rows);
+    self->rows = NULL;
+    return status;
 }
 
 static bool sqlite_is_broken(nl_jdbc_connection *self)
@@ -147,6 +200,7 @@ static bool sqlite_was_rolled_back(nl_jdbc_connection *self)
 
 static void sqlite_close(nl_jdbc_connection *self)
 {
+    nl_sqlite_statement_free(self->rows);
     nl_sqlite_close(self->database);
     free(self);
 }
@@ -159,5 +213,9 @@ const nl_jdbc_driver nl_jdbc_sqlite = {
     .was_rolled_back = sqlite_was_rolled_back,
     .is_private = sqlite_is_private,
     .close = sqlite_close,
+    .run_text = sqlite_run_text,
+    .describe = sqlite_describe,
+    .query = sqlite_query,
+    .next_rows = sqlite_next_rows,
     .columns_sql = "SELECT name FROM pragma_table_info(?)",
 };

@@ -165,6 +165,10 @@ static void make_row_type(nl_file_source *self, const nl_type *type)
     }
     self->data_type = nl_type_struct(self->arena, data, count);
     self->base.row_type = nl_type_struct(self->arena, all, count + self->files.partition_count);
+    for (uint32_t i = 0; i < self->base.row_type->child_count; i++)
+        if (nl_str_equal_nocase(all[i].name, NL_STR("_metadata"))) return; /* a column of that name hides it */
+    const nl_field hidden = {.name = NL_STR("_metadata"), .type = nl_plain_metadata_type(self->arena)};
+    self->base.metadata_type = nl_type_struct(self->arena, &hidden, 1);
 }
 
 /* ---- Parquet scans ---- */

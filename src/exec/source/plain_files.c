@@ -13,6 +13,7 @@
 typedef struct found_file {
     nl_str path;
     uint64_t size_bytes;
+    int64_t modified_micros;
     nl_str *names, *values; /* of its folders; a value with data NULL is null */
     uint32_t count;
     uint32_t depth; /* 1: right below the path */
@@ -127,7 +128,7 @@ static nl_status add_file(listing *self, const nl_file_info *info)
     if (depth > 0 && self->path_glob && !nl_glob_matches(self->path_glob, parts[depth - 1])) return NULL;
     if (self->selection->has_before && info->modified_micros >= self->selection->before_micros) return NULL;
     if (self->selection->has_after && info->modified_micros <= self->selection->after_micros) return NULL;
-    *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes, .depth = depth};
+    *file = (found_file){.path = nl_arena_str(self->arena, info->path), .size_bytes = info->size_bytes, .modified_micros = info->modified_micros, .depth = depth};
     file->names = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     file->values = NL_NEW_ARRAY(self->arena, nl_str, depth + 1);
     for (uint32_t i = 0; i + 1 < depth && !self->selection->is_recursive; i++)
@@ -282,14 +283,57 @@ static nl_status make_partitions(listing *self, const nl_eval_confs *confs, nl_p
     return NULL;
 }
 
+/* ---- _metadata ---- */
+
+const nl_type *nl_plain_metadata_type(nl_arena *arena)
+{
+    const nl_field fields[] = {{.name = NL_STR("file_path"), .type = nl_type_string()},
+                               {.name = NL_STR("file_name"), .type = nl_type_string()},
+                               {.name = NL_STR("file_size"), .type = nl_type_bigint()},
+                               {.name = NL_STR("file_block_start"), .type = nl_type_bigint()},
+                               {.name = NL_STR("file_block_length"), .type = nl_type_bigint()},
+                               {.name = NL_STR("file_modification_time"), .type = nl_type_of(NL_TYPE_TIMESTAMP)}};
+    return nl_type_struct(arena, fields, NL_COUNT(fields));
+}
+
+/* As java.net.URI writes a path: what cannot stand in one becomes %XX. */
+static nl_str escaped_path(nl_arena *arena, nl_str path)
+{
+    nl_builder out;
+    nl_builder_init(&out, SIZE_MAX);
+    for (size_t i = 0; i < path.length; i++) {
+        const uint8_t c = (uint8_t)path.data[i];
+        if (c <= ' ' || c == 0x7f || strchr("\"#%<>?[\\]^`{|}", (char)c)) nl_append_f(&out, "%%%02X", c);
+        else nl_append_char(&out, (char)c);
+    }
+    const nl_str made = nl_arena_str(arena, nl_builder_str(&out));
+    nl_builder_fini(&out);
+    return made;
+}
+
+static nl_value metadata_of(nl_arena *arena, const nl_type *type, const found_file *file)
+{
+    nl_value *items = NL_NEW_ARRAY(arena, nl_value, type->child_count);
+    const nl_str path = escaped_path(arena, file->path);
+    items[0] = nl_value_string(path.length && path.data[0] == '/' ? nl_arena_f(arena, "file://" NL_STR_FMT, NL_STR_ARG(path)) : path);
+    items[1] = nl_value_string(nl_path_name(path));
+    items[2] = nl_value_int(nl_type_bigint(), (int64_t)file->size_bytes);
+    items[3] = nl_value_int(nl_type_bigint(), 0);
+    items[4] = items[2];
+    items[5] = nl_value_int(nl_type_of(NL_TYPE_TIMESTAMP), nl_floor_div(file->modified_micros, 1000) * 1000);
+    return (nl_value){.type = type, .list = {.items = items, .count = type->child_count}};
+}
+
 static void make_files(listing *self, const nl_eval_confs *confs, nl_plain_files *files)
 {
     nl_plain_file *list = NL_NEW_ARRAY(self->arena, nl_plain_file, self->found.count + 1);
+    const nl_type *metadata = nl_plain_metadata_type(self->arena);
     for (uint32_t i = 0; i < self->found.count; i++) {
         const found_file *file = self->found.items[i];
         nl_value *values = NL_NEW_ARRAY(self->arena, nl_value, files->partition_count + 1);
         for (uint32_t j = 0; j < files->partition_count; j++)
             if (j >= file->count || !fits(self->arena, confs, file->values[j], files->partition_fields[j].type, &values[j])) values[j] = nl_value_null(files->partition_fields[j].type);
+        values[files->partition_count] = metadata_of(self->arena, metadata, file);
         list[i] = (nl_plain_file){.path = file->path, .size_bytes = file->size_bytes, .partition = values};
     }
     files->files = list;

@@ -9,7 +9,7 @@
 typedef struct nl_plain_file {
     nl_str path;
     uint64_t size_bytes;
-    const nl_value *partition; /* one per partition column */
+    const nl_value *partition; /* one per partition column, then what _metadata holds */
 } nl_plain_file;
 
 typedef struct nl_plain_files {
@@ -41,6 +41,10 @@ typedef struct nl_file_table {
     const nl_str *folders;               /* the partitions it has, "b=x/c=1", sorted: other folders are not read */
     uint32_t folder_count;
 } nl_file_table;
+
+/* STRUCT of the hidden column _metadata: file_path, file_name, file_size, file_block_start, file_block_length (files are one block),
+ * file_modification_time. */
+const nl_type *nl_plain_metadata_type(nl_arena *arena);
 
 /* Lists files and folders; names that begin with _ or . are left out, as Spark does. Without folders col=value only the
  * files right below a path are read. A path is a pattern (storage/glob.h); one that matches nothing may still be a name.

@@ -139,6 +139,14 @@ static nl_status partition_kernel(NL_KERNEL_PARAMETERS)
     return nl_vector_new_constant(out, &value, length, eval->memory);
 }
 
+/* What they say where no file is read; over files the optimizer puts the scan's own columns in their place. */
+static nl_status no_file_kernel(NL_KERNEL_PARAMETERS)
+{
+    (void)selection;
+    const nl_value value = function->result_type->id == NL_TYPE_STRING ? nl_value_string(NL_STR("")) : nl_value_int(nl_type_bigint(), -1);
+    return nl_vector_new_constant(out, &value, length, eval->memory);
+}
+
 /* --- bitmaps of 32,768 bits --- */
 
 #define BITMAP_BITS 32768
@@ -163,6 +171,7 @@ NL_STRING_TO_VALUE_KERNEL(bitmap_count_kernel, int64_t, count_bits)
 
 #define MISC .kind = NL_FUNCTION_SCALAR, .group = "misc"
 #define FACT MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .signature = "() -> string", .kernel = fact_kernel
+#define INPUT_FILE MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .kernel = no_file_kernel
 #define RANDOM(types) .kind = NL_FUNCTION_SCALAR, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = types, \
     .make_worker_state = nl_random_make, .free_worker_state = free, .bind = nl_random_bind
 
@@ -189,6 +198,12 @@ static const nl_function_row rows[] = {
      .doc = "Numbers that grow within a partition and differ between partitions.", .examples = {{"monotonically_increasing_id() >= 0", "true"}}},
     {.name = "spark_partition_id", MISC, .nulls = NL_NULL_SEEN, .keeps_non_null = true, .is_nondeterministic = true, .signature = "() -> int", .kernel = partition_kernel, .since = "1.4.0",
      .doc = "The number of the partition.", .examples = {{"spark_partition_id() >= 0", "true"}}},
+    {.name = "input_file_name", INPUT_FILE, .signature = "() -> string", .since = "1.5.0", .doc = "The file being read; empty when there is none.",
+     .examples = {{"input_file_name()", ""}}},
+    {.name = "input_file_block_start", INPUT_FILE, .signature = "() -> bigint", .since = "2.2.0",
+     .doc = "Where the block being read starts; -1 when there is none.", .examples = {{"input_file_block_start()", "-1"}}},
+    {.name = "input_file_block_length", INPUT_FILE, .signature = "() -> bigint", .since = "2.2.0",
+     .doc = "The length of the block being read; -1 when there is none.", .examples = {{"input_file_block_length()", "-1"}}},
     {.name = "bitmap_bit_position", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(bigint) -> bigint", .kernel = bit_position_kernel, .since = "3.5.0",
      .doc = "The bit of a number in its bitmap.", .examples = {{"bitmap_bit_position(1)", "0"}}},
     {.name = "bitmap_bucket_number", MISC, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .signature = "(bigint) -> bigint", .kernel = bucket_number_kernel, .since = "3.5.0",

@@ -223,15 +223,87 @@ static nl_status apply_sort(nl_dataframe_step *step, const nl_logical **plan)
 
 /* ---- the rest ---- */
 
+#define DEFAULT_PARTITIONS 64 /* of repartition(columns): rows of equal columns stay together */
+
+static const nl_expr *bigint(nl_dataframe_step *step, int64_t value)
+{
+    const nl_value literal = nl_value_int(nl_type_bigint(), value);
+    return nl_expr_literal(step->arena, &literal);
+}
+
+static nl_status binary(nl_scope *scope, const char *name, const nl_expr *a, const nl_expr *b, const nl_expr **result)
+{
+    const nl_expr *args[] = {a, b};
+    return nl_call_function(scope, nl_str_from(name), args, 2, result);
+}
+
+/* The input with hidden columns: the partition, and perhaps the place in it. */
+static const nl_logical *with_partition(nl_dataframe_step *step, const nl_expr *partition, const nl_expr *place)
+{
+    const nl_logical *input = step->input;
+    nl_column *columns = NL_NEW_ARRAY(step->arena, nl_column, input->column_count + 2);
+    const nl_expr **exprs = NL_NEW_ARRAY(step->arena, const nl_expr *, input->column_count + 2);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < input->column_count; i++) {
+        const nl_str name = input->columns[i].name;
+        if (input->columns[i].is_hidden && (nl_str_starts(name, NL_STR(NL_PARTITION_COLUMN)) || nl_str_starts(name, NL_STR(NL_PLACE_COLUMN)))) continue;
+        columns[count] = input->columns[i];
+        exprs[count++] = nl_column_ref(step->arena, &input->columns[i]);
+    }
+    const nl_str name = nl_arena_f(step->arena, NL_PARTITION_COLUMN "%lld", (long long)step->dataframe->count);
+    columns[count] = (nl_column){.id = nl_plan_new_id(step->env->context), .name = name, .type = nl_type_int(), .is_hidden = true};
+    exprs[count++] = nl_expr_cast(step->arena, partition, nl_type_int(), NL_CAST_ANSI);
+    if (place) columns[count] = (nl_column){.id = nl_plan_new_id(step->env->context), .name = NL_STR(NL_PLACE_COLUMN), .type = nl_type_bigint(), .is_hidden = true};
+    if (place) exprs[count++] = place;
+    return nl_logical_project(step->arena, input, columns, exprs, count);
+}
+
+/* A range of so many partitions: partition i has the numbers from the i-th part of the count on. */
+static nl_status split_range(nl_dataframe_step *step, nl_scope *scope, const nl_logical **plan)
+{
+    const nl_logical *range = step->input;
+    while (range->kind == NL_PLAN_ALIAS) range = range->children[0];
+    *plan = step->input;
+    if (range->kind != NL_PLAN_RANGE || range->range.step == 0) return NULL;
+    const __int128 width = (__int128)range->range.stop - range->range.start, step_width = range->range.step;
+    const __int128 count = (width + step_width - (step_width > 0 ? 1 : -1)) / step_width;
+    if (count <= 0 || count > INT64_MAX / (step->dataframe->count + 1) || width > INT64_MAX || width < -INT64_MAX) return NULL;
+    const nl_expr *place, *partition, *first;
+    NL_TRY(binary(scope, "-", nl_column_ref(step->arena, &step->input->columns[0]), bigint(step, range->range.start), &place));
+    NL_TRY(binary(scope, "div", place, bigint(step, range->range.step), &place));
+    NL_TRY(binary(scope, "+", place, bigint(step, 1), &partition));
+    NL_TRY(binary(scope, "*", partition, bigint(step, step->dataframe->count), &partition));
+    NL_TRY(binary(scope, "-", partition, bigint(step, 1), &partition));
+    NL_TRY(binary(scope, "div", partition, bigint(step, (int64_t)count), &partition));
+    NL_TRY(binary(scope, "*", partition, bigint(step, (int64_t)count), &first));
+    NL_TRY(binary(scope, "div", first, bigint(step, step->dataframe->count), &first));
+    NL_TRY(binary(scope, "-", place, first, &place));
+    *plan = with_partition(step, partition, place);
+    return NULL;
+}
+
+/* By the hash of the columns, as Spark's shuffle does; without columns each row goes to the next partition. */
 static nl_status apply_repartition(nl_dataframe_step *step, const nl_logical **plan)
 {
     nl_scope scope;
+    const uint32_t expr_count = step->dataframe->exprs.count;
+    const nl_expr **exprs = NL_NEW_ARRAY(step->arena, const nl_expr *, expr_count + 1), *source = NULL;
+    const int64_t count = step->dataframe->count;
     nl_scope_over(&scope, step->env, step->outer, step->input, NL_CLAUSE_OTHER);
-    for (uint32_t i = 0; i < step->dataframe->exprs.count; i++) {
-        const nl_expr *ignored = NULL;
-        NL_TRY(nl_resolve_expr(&scope, step->dataframe->exprs.items[i], &ignored));
-    }
+    for (uint32_t i = 0; i < expr_count; i++) NL_TRY(nl_resolve_expr(&scope, step->dataframe->exprs.items[i], &exprs[i]));
     *plan = step->input;
+    if (step->dataframe->partitioning == NL_AST_PARTITION_NONE || count < 0 || count > INT32_MAX || step->input->column_count == 0) return NULL;
+    if (step->dataframe->partitioning == NL_AST_PARTITION_SPLIT) return count ? split_range(step, &scope, plan) : NULL;
+    if (step->dataframe->partitioning == NL_AST_PARTITION_COALESCE && count == 0) return NULL;
+    if (count == 1) {
+        *plan = with_partition(step, bigint(step, 0), NULL);
+        return NULL;
+    }
+    if (expr_count) NL_TRY(nl_call_function(&scope, NL_STR("hash"), exprs, expr_count, &source));
+    else if (step->dataframe->partitioning == NL_AST_PARTITION_COALESCE) NL_TRY(nl_call_function(&scope, NL_STR("spark_partition_id"), NULL, 0, &source));
+    else NL_TRY(nl_call_function(&scope, NL_STR("monotonically_increasing_id"), NULL, 0, &source));
+    NL_TRY(binary(&scope, "pmod", source, bigint(step, count ? count : DEFAULT_PARTITIONS), &source));
+    *plan = with_partition(step, source, NULL);
     return NULL;
 }
 

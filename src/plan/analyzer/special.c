@@ -190,7 +190,6 @@ typedef enum special {
     SPECIAL_AND,
     SPECIAL_OR,
     SPECIAL_EQUAL_NULL,
-    SPECIAL_INPUT_FILE,
     SPECIAL_NANVL
 } special;
 
@@ -209,9 +208,7 @@ static bool find_special(nl_str name, uint32_t count, special *which)
                  {"when", 2, INT32_MAX, SPECIAL_WHEN},         {"not", 1, 1, SPECIAL_NOT},
                  {"nanvl", 2, 2, SPECIAL_NANVL},
                  {"equal_null", 2, 2, SPECIAL_EQUAL_NULL},     {"!", 1, 1, SPECIAL_NOT},
-                 {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR},
-                 {"input_file_name", 0, 0, SPECIAL_INPUT_FILE}, {"input_file_block_start", 0, 0, SPECIAL_INPUT_FILE},
-                 {"input_file_block_length", 0, 0, SPECIAL_INPUT_FILE}};
+                 {"and", 2, 2, SPECIAL_AND},                   {"or", 2, 2, SPECIAL_OR}};
     for (size_t i = 0; i < NL_COUNT(names); i++) {
         if (!nl_str_is_nocase(name, names[i].name)) continue;
         *which = names[i].which;
@@ -252,17 +249,6 @@ static nl_status make_nanvl(nl_scope *scope, const nl_expr *const *args, const n
     return NULL;
 }
 
-/* Where no file is read, Spark says so with these constants. */
-static nl_status make_input_file(nl_scope *scope, nl_str name, const nl_expr **result)
-{
-    if (scope->set_count && scope->sets[0].count)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, NL_STR_FMT "() is not supported over tables. Iceberg tables have the columns _file and _pos.", NL_STR_ARG(name));
-    const nl_value path = nl_value_string(NL_STR(""));
-    const nl_value place = nl_value_int(nl_type_bigint(), -1);
-    *result = nl_expr_literal(nl_scope_arena(scope), nl_str_is_nocase(name, "input_file_name") ? &path : &place);
-    return NULL;
-}
-
 static nl_status make_special(nl_scope *scope, special which, nl_str name, const nl_expr *const *args, uint32_t count,
                               const nl_expr **result)
 {
@@ -295,8 +281,6 @@ static nl_status make_special(nl_scope *scope, special which, nl_str name, const
     case SPECIAL_AND:
     case SPECIAL_OR:
         return make_connected(scope, which == SPECIAL_AND, name, args, result);
-    case SPECIAL_INPUT_FILE:
-        return make_input_file(scope, name, result);
     case SPECIAL_NANVL:
         return make_nanvl(scope, args, result);
     case SPECIAL_EQUAL_NULL:

@@ -4,6 +4,8 @@
 const nl_rule nl_rules[] = {
     {"remove aliases", nl_rule_remove_aliases, true},
     {"inline common table expressions", nl_rule_inline_ctes, false},
+    {"number partitions", nl_rule_number_partitions, true},
+    {"name input files", nl_rule_name_input_files, true},
     {"simplify expressions", nl_rule_simplify, false},
     {"sort map keys", nl_rule_sort_map_keys, true},
     {"rewrite set operations", nl_rule_rewrite_sets, true},

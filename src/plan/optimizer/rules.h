@@ -23,6 +23,8 @@ extern const nl_rule nl_rules[];
 extern const uint32_t nl_rule_count;
 
 NL_MUST_USE nl_status nl_rule_remove_aliases(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_rule_number_partitions(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
+NL_MUST_USE nl_status nl_rule_name_input_files(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_inline_ctes(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_rewrite_sets(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);
 NL_MUST_USE nl_status nl_rule_sort_map_keys(nl_plan_context *context, const nl_logical *plan, const nl_logical **result);

@@ -1,5 +1,7 @@
 /* connect/write.c - writes of DataFrames, as the statements that they are: INSERT, CREATE and REPLACE TABLE AS, MERGE. */
 #include "connect/write.h"
+
+#define BUCKETS_MAX 100000 /* spark.sql.sources.bucketing.maxBuckets */
 #include "session/plain_tables.h"
 
 typedef nl_status (*fill_fn)(nl_translator *t, const void *message, nl_ast_statement *statement);
@@ -133,6 +135,34 @@ static bool is_iceberg(const char *source)
 }
 
 /* A table by the mode: created, filled, replaced, left alone. */
+static nl_str default_source(const nl_translator *t, const char *source)
+{
+    if (source && source[0]) return nl_copy_text(t->arena, source);
+    const nl_str format = nl_session_get(t->host->session, NL_STR("spark.sql.sources.default"));
+    return format.length ? nl_arena_str(t->arena, format) : NL_STR("parquet");
+}
+
+/* bucketBy and sortBy, as CLUSTERED BY has them. */
+static nl_status bucket_of(nl_translator *t, const Spark__Connect__WriteOperation *message, nl_ast_bucket_spec **made)
+{
+    const Spark__Connect__WriteOperation__BucketBy *by = message->bucket_by;
+    nl_ast_bucket_spec *bucket = NL_NEW(t->arena, nl_ast_bucket_spec);
+    if (by->num_buckets < 1 || by->num_buckets > BUCKETS_MAX)
+        return NL_RAISE(_LEGACY_ERROR_TEMP_1083, NL_P_INT("bucketingMaxBuckets", BUCKETS_MAX), NL_P_INT("numBuckets", by->num_buckets));
+    bucket->count = by->num_buckets;
+    bucket->columns = (nl_ast_idents){NL_NEW_ARRAY(t->arena, nl_ast_ident, by->n_bucket_column_names + 1), (uint32_t)by->n_bucket_column_names};
+    for (size_t i = 0; i < by->n_bucket_column_names; i++) bucket->columns.items[i] = nl_ident_of(nl_copy_text(t->arena, by->bucket_column_names[i]));
+    bucket->sorted_by = (nl_ast_sort_items){NL_NEW_ARRAY(t->arena, nl_ast_sort_item, message->n_sort_column_names + 1), (uint32_t)message->n_sort_column_names};
+    for (size_t i = 0; i < message->n_sort_column_names; i++) {
+        nl_ast_expr *column = NL_NEW(t->arena, nl_ast_expr);
+        column->kind = NL_AST_EXPR_COLUMN;
+        column->column = provider_of(t->arena, message->sort_column_names[i]);
+        bucket->sorted_by.items[i].expr = column;
+    }
+    *made = bucket;
+    return NULL;
+}
+
 static nl_status fill_table(nl_translator *t, const Spark__Connect__WriteOperation *message, const nl_ast_name *table, nl_ast_query *query, nl_ast_statement *statement)
 {
     bool exists = false;
@@ -154,7 +184,9 @@ static nl_status fill_table(nl_translator *t, const Spark__Connect__WriteOperati
     create->is_if_not_exists = message->mode == SPARK__CONNECT__WRITE_OPERATION__SAVE_MODE__SAVE_MODE_IGNORE;
     create->provider = provider_of(t->arena, message->source);
     identity_partitions(t->arena, message->partitioning_columns, message->n_partitioning_columns, &create->clauses.partitioned_by);
-    return NULL;
+    if (!message->bucket_by) return NULL;
+    create->provider = provider_of(t->arena, nl_str_c(t->arena, default_source(t, message->source)));
+    return bucket_of(t, message, &create->clauses.bucket);
 }
 
 static nl_status fill_insert(nl_translator *t, const Spark__Connect__WriteOperation *message, const nl_ast_name *table, nl_ast_query *query, nl_ast_statement *statement)
@@ -164,13 +196,6 @@ static nl_status fill_insert(nl_translator *t, const Spark__Connect__WriteOperat
     insert->target.is_overwrite = message->mode == SPARK__CONNECT__WRITE_OPERATION__SAVE_MODE__SAVE_MODE_OVERWRITE;
     insert->target.options = properties_of(t->arena, &options);
     return NULL;
-}
-
-static nl_str default_source(const nl_translator *t, const char *source)
-{
-    if (source && source[0]) return nl_copy_text(t->arena, source);
-    const nl_str format = nl_session_get(t->host->session, NL_STR("spark.sql.sources.default"));
-    return format.length ? nl_arena_str(t->arena, format) : NL_STR("parquet");
 }
 
 static nl_status fill_files(nl_translator *t, const Spark__Connect__WriteOperation *message, nl_ast_query *query, nl_ast_statement *statement)
@@ -248,7 +273,8 @@ nl_status nl_connect_write(nl_connect_host *host, const Spark__Connect__WriteOpe
         return message->n_sort_column_names ? NL_RAISE(_LEGACY_ERROR_TEMP_1313, NL_P("operation", operation)) : NL_RAISE(_LEGACY_ERROR_TEMP_1312, NL_P("operation", operation));
     }
     if (is_insert && message->n_partitioning_columns) return NL_RAISE(_LEGACY_ERROR_TEMP_1309);
-    if (message->bucket_by) return nl_connect_unsupported("bucketBy and sortBy of tables over plain files (an Iceberg table has the transform bucket(n, column): writeTo().partitionedBy())");
+    if (message->bucket_by && is_iceberg(message->source))
+        return nl_connect_unsupported("bucketBy of an Iceberg table, which has the transform bucket(n, column): writeTo().partitionedBy()");
     if (message->n_clustering_columns && is_table) return nl_connect_unsupported("clusterBy");
     return run(host, message, fill_write, arena, answer);
 }

@@ -164,6 +164,8 @@ df.repartition(3).columns, df.repartition(3).union(df.coalesce(1)).count(), df.r
 df.repartition(3).join(df.repartition(2), "id").count(), df.repartition(3).groupBy("s").count().count()
 df.repartition(3, "nope").count()
 spark.sql("create table by_args using parquet as select * from {d}", d=df), spark.sql("insert into by_args select id + :x, s, b from {d}", args={"x": 5}, d=df), spark.sql("with q as (select * from {d}) insert into by_args select * from q", d=df), rows(spark.table("by_args")), spark.sql("drop table by_args")
+df.write.bucketBy(4, "id", "s").sortBy("b").saveAsTable("bucketed"), [tuple(r)[:2] for r in spark.sql("describe table extended bucketed").collect() if r[0] in ("Num Buckets", "Bucket Columns", "Sort Columns", "Provider")], rows(spark.table("bucketed")), spark.sql("drop table bucketed")
+df.write.partitionBy("id").bucketBy(2, "id").saveAsTable("bucketed2")
 two_observed()
 df.withColumn("c", df.id * 2).sameSemantics(df.withColumn("d", df.id * 2)), df.filter("id > 1").sameSemantics(df.filter("1 < id")), df.sameSemantics(df.limit(1))
 """

@@ -17,6 +17,12 @@ if ! "$python" -c "$wanted" 2> /dev/null; then
   [ -x "$python" ] || python3 -m venv "$cache/venv"
   "$python" -m pip install -q "pyspark[connect]==4.0.1" pytest
 fi
+if ! compgen -G "/usr/lib/postgresql/*/bin/initdb" > /dev/null && ! command -v initdb > /dev/null; then # jdbc_test.py
+  as_root=""
+  [ "$(id -u)" -eq 0 ] || as_root="sudo -n"
+  { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends postgresql; } > /dev/null 2>&1 ||
+    { echo "connect: needs PostgreSQL. As root: apt-get install postgresql" >&2; exit 1; }
+fi
 status=0
 for test in "$root"/tests/connect/*_test.py; do
   name=$(basename "$test" _test.py)

@@ -59,8 +59,7 @@ static void add_alternatives(pusher *p, const nl_expr *conjunct, const nl_id_set
     const nl_expr *all = NULL;
     bool is_good = true;
     if (conjunct->kind != NL_EXPR_OR) return;
-    nl_expr_walk(conjunct, is_harmless, &is_good);
-    for (uint32_t i = 0; i < conjunct->child_count && is_good; i++) {
+    for (uint32_t i = 0; i < conjunct->child_count; i++) {
         const nl_expr *branch = NULL;
         nl_list parts = {0};
         nl_expr_conjuncts(p->arena, conjunct->children[i], &parts);
@@ -69,6 +68,7 @@ static void add_alternatives(pusher *p, const nl_expr *conjunct, const nl_id_set
         if (!branch) return;
         all = all ? nl_expr_or(p->arena, all, branch) : branch;
     }
+    if (all) nl_expr_walk(all, is_harmless, &is_good);
     if (is_good && all && !has_equal(target, all)) nl_list_add(p->arena, target, NL_UNCONST(all));
 }
 

@@ -104,6 +104,7 @@ static nl_status delete_rows(nl_row_level *self, const nl_ast_expr *where)
 nl_status nl_run_delete(nl_command *command, const nl_ast_statement *statement)
 {
     nl_row_level self;
+    command->context.ctes = &statement->delete->ctes;
     NL_TRY(nl_row_level_open(command, "delete", &statement->delete->table, &statement->delete->alias, &self));
     nl_status status = delete_rows(&self, statement->delete->where);
     nl_row_level_close(&self);

@@ -646,6 +646,7 @@ static nl_status run_merge(merge *self)
 nl_status nl_run_merge(nl_command *command, const nl_ast_statement *statement)
 {
     merge self = {.ast = statement->merge};
+    command->context.ctes = &self.ast->ctes;
     NL_TRY(nl_row_level_open(command, "merge", &self.ast->table, &self.ast->alias, &self.base));
     nl_status status = run_merge(&self);
     nl_row_level_close(&self.base);

@@ -116,6 +116,7 @@ static nl_status update_rows(nl_row_level *self, const nl_ast_update *update)
 nl_status nl_run_update(nl_command *command, const nl_ast_statement *statement)
 {
     nl_row_level self;
+    command->context.ctes = &statement->update->ctes;
     NL_TRY(nl_row_level_open(command, "update", &statement->update->table, &statement->update->alias, &self));
     nl_status status = update_rows(&self, statement->update);
     nl_row_level_close(&self);

@@ -239,7 +239,7 @@ static uint32_t find_chains(probe_run *run)
         __builtin_prefetch(row);
         own->pointers[i] = row;
         own->candidates[count] = i;
-        count += entry >> (TAG_SHIFT + (hash & 15)) & 1;
+        count += (uint32_t)(entry >> (TAG_SHIFT + (hash & 15)) & 1);
     }
     if (!may_be_null) return count;
     uint32_t kept = 0;

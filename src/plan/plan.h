@@ -78,6 +78,7 @@ typedef struct nl_plan_context {
     const nl_value *parameters;      /* `?` and `:name`; or NULL */
     const nl_str *parameter_names;   /* data NULL: a positional one; NULL: all are */
     uint32_t parameter_count;
+    const struct nl_ast_ctes *ctes;  /* WITH of a DELETE, UPDATE, MERGE: for its conditions and assignments; or NULL */
     uint32_t depth;
     /* Constant evaluation: exec's nl_expr_evaluate (plan cannot include exec). */
     nl_status (*evaluate)(nl_arena *arena, const nl_expr *expr, const nl_eval_confs *confs, nl_str text, nl_value *value);

@@ -233,6 +233,7 @@ people.select(F.col("id").cast("int") * 2147483647)
 spark.table("dfplain").write.format("parquet").mode("overwrite").saveAsTable("dfplain")
 [people.select("id").write.format("json").mode("overwrite").saveAsTable("dfplain"), spark.table("dfplain").orderBy("id").collect(), spark.sql("DROP TABLE dfplain").collect()][1:2]
 [spark.sql("CREATE TABLE lake.dfcases.parts(s string, i int, j int) USING iceberg PARTITIONED BY (s, bucket(4, i))").collect(), [(c.name, c.isPartition, c.isBucket) for c in spark.catalog.listColumns("lake.dfcases.parts")], spark.sql("DROP TABLE lake.dfcases.parts").collect()][1:2]
+[people.writeTo("lake.dfcases.w").using("iceberg").createOrReplace(), spark.sql("DELETE FROM lake.dfcases.w WHERE id IN (SELECT id FROM {d})", d=people.filter("id = 1")), spark.sql("UPDATE lake.dfcases.w SET name = 'u' WHERE id IN (SELECT id FROM {d})", d=people.filter("id = 2")), spark.sql("MERGE INTO lake.dfcases.w t USING {d} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *", d=people), spark.table("lake.dfcases.w").select("id", "name").orderBy("id").collect(), spark.sql("DROP TABLE lake.dfcases.w")][4:5]
 spark.catalog.getTable("nosuch")
 [people.writeTo("lake.dfcases.t").using("iceberg").tableProperty("k", "v").partitionedBy("name").create(), spark.table("lake.dfcases.t").count()][1:]
 people.writeTo("lake.dfcases.t").create()

@@ -429,6 +429,8 @@ NL_MUST_USE nl_status nl_check_distinct_types(nl_plan_context *context, const nl
 NL_MUST_USE nl_status nl_analyze_sample(nl_env *env, const nl_ast_sample *sample, const nl_logical *child, const nl_logical **plan);
 /* WITH: *inner is env with the definitions; afterwards nl_finish_ctes inlines the ones used once. */
 NL_MUST_USE nl_status nl_declare_ctes(nl_env *env, nl_scope *outer, const nl_ast_ctes *ctes, nl_env *inner);
+/* The same for an expression: every use in its subqueries gets the definition. */
+NL_MUST_USE nl_status nl_place_ctes(nl_env *env, const nl_env *inner, const nl_expr *expr, const nl_expr **result);
 NL_MUST_USE nl_status nl_finish_ctes(nl_env *env, const nl_env *inner, const nl_logical *body, const nl_logical **plan);
 /* The plan under another qualifier, perhaps with its columns renamed. name.data NULL: renames only. */
 NL_MUST_USE nl_status nl_alias_plan(nl_env *env, const nl_logical *child, const nl_str *qualifier, uint32_t qualifier_count,

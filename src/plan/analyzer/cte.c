@@ -142,3 +142,13 @@ nl_status nl_finish_ctes(nl_env *env, const nl_env *inner, const nl_logical *bod
     *plan = body;
     return NULL;
 }
+
+nl_status nl_place_ctes(nl_env *env, const nl_env *inner, const nl_expr *expr, const nl_expr **result)
+{
+    for (const nl_an_cte *cte = inner->ctes; cte && cte != env->ctes; cte = cte->next) {
+        inliner in = {.context = env->context, .cte = cte, .is_copy = cte->use_count > 1};
+        if (cte->use_count > 0) NL_TRY(inline_in_expr(&in, env->context->arena, expr, &expr));
+    }
+    *result = expr;
+    return NULL;
+}

@@ -42,7 +42,7 @@ MOR = "'write.delete.mode'='merge-on-read', "
 LAYOUTS = [("plain", "", SMALL), ("parts", "PARTITIONED BY (b, truncate(1, s))", SMALL), ("deleted", "PARTITIONED BY (bucket(3, i))", MOR + SMALL), ("wide", "", "'format-version'='1'")]
 ROADS = [[], ["--conf", "nilas.debug.disabledRules=-1"], ["--conf", "nilas.debug.spill=true"], ["--conf", "nilas.debug.batchRows=3"], ["--conf", "spark.master=local"]]
 HASHED = "coalesce(hash(id, i, l, d, n, s, dt, ts, b, arr), 0)"
-EVALUATION = ("DATATYPE_MISMATCH", "ARITHMETIC_OVERFLOW", "DIVIDE_BY_ZERO", "CAST_", "INVALID_ARRAY_INDEX", "NUMERIC_VALUE", "REMAINDER_BY_ZERO", "DATETIME_OVERFLOW", "INTERVAL", "BINARY_ARITHMETIC", "INVALID_INDEX",
+EVALUATION = ("DATATYPE_MISMATCH", "INVALID_FORMAT", "java.lang.", "ARITHMETIC_OVERFLOW", "DIVIDE_BY_ZERO", "CAST_", "INVALID_ARRAY_INDEX", "NUMERIC_VALUE", "REMAINDER_BY_ZERO", "DATETIME_OVERFLOW", "INTERVAL", "BINARY_ARITHMETIC", "INVALID_INDEX",
               "INVALID_PARAMETER_VALUE", "BITWISE", "MAP_KEY", "DUPLICATED_MAP_KEY", "NULL_MAP_KEY", "COLLECTION_SIZE", "SCALAR_SUBQUERY", "SEQUENCE", "[DATE", "out of range", "exceed", "Illegal sequence")
 
 

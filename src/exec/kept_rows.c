@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
+#include "exec/engine.h"
 #include "exec/source/parts_scan.h"
 #include "exec/spill.h"
 
@@ -25,11 +26,6 @@ struct nl_kept_rows {
     nl_mutex *mutex; /* owned */
     row_set *set; /* guarded by mutex; counted */
 };
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 /* ---- sets ---- */
 
@@ -65,7 +61,7 @@ static nl_status keep_batch(row_set *set, nl_batch *batch)
     if (set->batch_count == set->batch_capacity) {
         const uint32_t capacity = NL_MAX(16u, set->batch_capacity * 2);
         nl_batch *grown = realloc(set->batches, capacity * sizeof *grown);
-        if (!grown) return no_memory(capacity * sizeof *grown);
+        if (!grown) return nl_out_of_memory(capacity * sizeof *grown);
         set->batches = grown;
         set->batch_capacity = capacity;
     }
@@ -129,7 +125,7 @@ static uint32_t part_count(const row_set *set, uint32_t batch_count)
 static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
     held_rows *held = calloc(1, sizeof *held);
-    if (!held) return no_memory(sizeof *held);
+    if (!held) return nl_out_of_memory(sizeof *held);
     held->table = nl_table_retain(table);
     held->set = hold_set(nl_kept_rows_of(table), &held->batch_count);
     const nl_parts parts = {.count = part_count(held->set, held->batch_count), .read = read_held, .owner = held, .release = release_held};
@@ -166,7 +162,7 @@ nl_status nl_kept_rows_new(const nl_type *row_type, nl_memory *memory, nl_str sp
         free(made);
         free(mutex);
         free(set);
-        return no_memory(sizeof *made);
+        return nl_out_of_memory(sizeof *made);
     }
     nl_mutex_init(mutex);
     made->mutex = mutex;

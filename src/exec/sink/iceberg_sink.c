@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "exec/engine.h"
 #include "exec/sink/layout.h"
 #include "exec/sink/partition_writers.h"
 #include "exec/sink/position_deletes.h"
@@ -35,11 +36,6 @@ struct nl_iceberg_sink {
     uint32_t worker_count;
     atomic_int_fast64_t row_count;
 };
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
@@ -145,7 +141,7 @@ static nl_status start(nl_iceberg_sink *self, uint32_t worker_count)
 {
     self->workers = calloc(worker_count, sizeof(*self->workers));
     self->positions = calloc(worker_count, sizeof(*self->positions));
-    if (!self->workers || !self->positions) return no_memory(worker_count * sizeof(*self->workers));
+    if (!self->workers || !self->positions) return nl_out_of_memory(worker_count * sizeof(*self->workers));
     self->worker_count = worker_count;
     return self->partitions ? nl_partition_writers_start(self->partitions, worker_count) : NULL;
 }
@@ -243,7 +239,7 @@ static nl_status plan_layout(nl_iceberg_sink *self, const nl_write_options *opti
 static nl_status new_sink(nl_query *query, nl_iceberg_table *table, const nl_table_metadata *metadata, const nl_write_options *options, nl_iceberg_sink **sink)
 {
     nl_iceberg_sink *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     nl_status status = nl_write_target_init(&self->target, query, table, metadata, options);
     if (status) {
         free(self);

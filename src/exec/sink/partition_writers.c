@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/pool.h"
+#include "exec/engine.h"
 #include "exec/spill.h"
 
 #define LATE_PARTS_BITS  4u
@@ -58,11 +59,6 @@ struct nl_partition_writers {
     uint32_t late_level;          /* which bits: rows from disk are parted by the next ones */
     const nl_type **late_types;
 };
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 /* ---- partitions ------------------------------------------------------------------------------------------------ */
 
@@ -125,7 +121,7 @@ static nl_status grow_buckets(slot_table *table)
 {
     const uint32_t size = table->bucket_mask ? (table->bucket_mask + 1) * 2 : 64;
     uint32_t *buckets = calloc(size, sizeof(*buckets));
-    if (!buckets) return no_memory(size * sizeof(*buckets));
+    if (!buckets) return nl_out_of_memory(size * sizeof(*buckets));
     for (uint32_t i = 0; i < table->slots.count; i++) {
         uint32_t at = (uint32_t)((partition_slot *)table->slots.items[i])->hash & (size - 1);
         while (buckets[at])
@@ -384,7 +380,7 @@ static nl_status keep_for_later(nl_partition_writers *self, const nl_batch *rows
     nl_mutex_lock(&self->late_mutex);
     if (!status && !self->late_types) {
         self->late_types = calloc(rows->column_count, sizeof(*self->late_types));
-        if (!self->late_types) status = no_memory(rows->column_count * sizeof(*self->late_types));
+        if (!self->late_types) status = nl_out_of_memory(rows->column_count * sizeof(*self->late_types));
         for (uint32_t i = 0; i < rows->column_count && !status; i++)
             self->late_types[i] = rows->columns[i].type;
     }
@@ -555,7 +551,7 @@ static nl_status write_late(nl_partition_writers *self)
 nl_status nl_partition_writers_new(nl_write_target *target, const nl_partition_writing *how, nl_partition_writers **writers)
 {
     nl_partition_writers *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->target = target;
     self->how = *how;
     self->key_count = how->cluster_column >= 0 ? 1 : target->spec->field_count;
@@ -571,7 +567,7 @@ nl_status nl_partition_writers_start(nl_partition_writers *self, uint32_t worker
     const size_t slot_bytes = SLOT_BYTES * (1 + (size_t)self->target->file_type->child_count / COLUMNS_PER_SLOT_BYTES);
     const uint32_t slot_max = (uint32_t)NL_MIN(self->target->memory_max / slot_bytes, (size_t)self->target->open_max);
     self->own = calloc(worker_count, sizeof(*self->own));
-    if (!self->own) return no_memory(worker_count * sizeof(*self->own));
+    if (!self->own) return nl_out_of_memory(worker_count * sizeof(*self->own));
     self->worker_count = worker_count;
     self->shared.slot_max = NL_MAX(slot_max, SLOTS_MIN);
     for (uint32_t i = 0; i < worker_count; i++)

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "column/value.h"
+#include "exec/engine.h"
 #include "exec/source/delete_filter.h"
 #include "format/puffin/puffin.h"
 
@@ -21,21 +22,16 @@ struct nl_position_set {
     uint32_t bucket_mask;
 };
 
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
-
 nl_status nl_position_set_new(nl_position_set **set)
 {
     enum { BUCKETS = 64 };
     nl_position_set *made = calloc(1, sizeof(*made));
-    if (!made) return no_memory(sizeof(*made));
+    if (!made) return nl_out_of_memory(sizeof(*made));
     made->buckets = calloc(BUCKETS, sizeof(*made->buckets));
     made->bucket_mask = BUCKETS - 1;
     if (!made->buckets) {
         free(made);
-        return no_memory(BUCKETS * sizeof(*made->buckets));
+        return nl_out_of_memory(BUCKETS * sizeof(*made->buckets));
     }
     *set = made;
     return NULL;
@@ -74,7 +70,7 @@ static nl_status grow(nl_position_set *set)
     if (files) set->files = files;
     if (!buckets || !files) {
         free(buckets);
-        return no_memory(size * sizeof(*files));
+        return nl_out_of_memory(size * sizeof(*files));
     }
     free(set->buckets);
     set->buckets = buckets;
@@ -98,7 +94,7 @@ static nl_status positions_of(nl_position_set *set, nl_str path, nl_deletion_vec
         if (!copy || !vector) {
             free(copy);
             nl_deletion_vector_free(vector);
-            return no_memory(path.length);
+            return nl_out_of_memory(path.length);
         }
         set->files[set->count] = (file_positions){.path = {copy, path.length}, .positions = vector};
         *bucket = ++set->count;
@@ -197,7 +193,7 @@ static nl_status take_over(delete_writing *self, file_positions *file, bool take
     }
     if (!has_scoped) return NULL;
     cache = nl_delete_cache_new(self->table->fs, self->target->schema, self->target->query->memory);
-    nl_status status = cache ? nl_delete_filter_load(cache, &scoped, &filter) : no_memory(1);
+    nl_status status = cache ? nl_delete_filter_load(cache, &scoped, &filter) : nl_out_of_memory(1);
     if (!status && filter.positions) status = nl_deletion_vector_add_all(file->positions, filter.positions);
     nl_delete_filter_fini(&filter);
     nl_delete_cache_free(cache);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "exec/engine.h"
 #include "exec/source/parts_scan.h"
 
 typedef struct batches_source {
@@ -14,11 +15,6 @@ typedef struct batches_source {
     bool has_identity;
     uint64_t identity[2];
 } batches_source;
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 static nl_status read_batch(void *owner, uint32_t i, nl_memory *memory, nl_batch *batch)
 {
@@ -101,7 +97,7 @@ nl_status nl_batches_source_new(const nl_type *row_type, nl_batch *batches, uint
     batches_source *self = calloc(1, sizeof(*self));
     if (!self) {
         free_batches(batches, batch_count);
-        return no_memory(sizeof(*self));
+        return nl_out_of_memory(sizeof(*self));
     }
     self->arena = nl_arena_new(memory);
     self->base.ops = &table_ops;

@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "column/value.h"
 #include "format/parquet/parquet.h"
+#include "exec/engine.h"
 
 /* ---- equality sets --------------------------------------------------------------------------------------------- */
 
@@ -42,11 +43,6 @@ static void free_set(nl_equality_set *set)
     free(set);
 }
 
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
-
 static nl_status hash_keys(const nl_vector *const *columns, uint32_t column_count, uint32_t row_count, uint64_t *hashes)
 {
     for (uint32_t i = 0; i < column_count; i++)
@@ -65,7 +61,7 @@ static nl_status index_set(nl_equality_set *set)
     const nl_vector **columns = calloc(set->field_count + 1, sizeof(*columns));
     if (!set->hashes || !set->buckets || !columns) {
         free(columns);
-        return no_memory(size * sizeof(*set->buckets));
+        return nl_out_of_memory(size * sizeof(*set->buckets));
     }
     for (uint32_t i = 0; i < set->field_count; i++)
         columns[i] = &set->keys[i];
@@ -241,7 +237,7 @@ static nl_status begin_run(cache_entry *entry, nl_str path, nl_deletion_vector *
     if (entry->path_count == entry->path_capacity) {
         const uint32_t capacity = entry->path_capacity ? entry->path_capacity * 2 : 8;
         path_positions *paths = realloc(entry->paths, capacity * sizeof(*paths));
-        if (!paths) return no_memory(capacity * sizeof(*paths));
+        if (!paths) return nl_out_of_memory(capacity * sizeof(*paths));
         entry->paths = paths;
         entry->path_capacity = capacity;
     }
@@ -250,7 +246,7 @@ static nl_status begin_run(cache_entry *entry, nl_str path, nl_deletion_vector *
     if (!copy || !vector) {
         free(copy);
         nl_deletion_vector_free(vector);
-        return no_memory(path.length);
+        return nl_out_of_memory(path.length);
     }
     entry->paths[entry->path_count++] = (path_positions){{copy, path.length}, vector};
     *positions = vector;
@@ -346,7 +342,7 @@ static nl_status key_type(nl_delete_cache *cache, const nl_data_file *file, cons
 static nl_status fill_set(nl_delete_cache *cache, const nl_data_file *file, const nl_type *wanted, nl_equality_set *set)
 {
     key_collector collector = {.builders = calloc(set->field_count + 1, sizeof(*collector.builders)), .count = set->field_count};
-    nl_status status = collector.builders ? NULL : no_memory(set->field_count);
+    nl_status status = collector.builders ? NULL : nl_out_of_memory(set->field_count);
     for (uint32_t i = 0; !status && i < set->field_count; i++)
         status = nl_column_builder_new(wanted->children[i].type, cache->memory, &collector.builders[i]);
     if (!status) status = nl_delete_file_read(cache->fs, file, wanted, cache->memory, add_keys, &collector);
@@ -367,12 +363,12 @@ static nl_status load_keys(nl_delete_cache *cache, const nl_data_file *file, cac
     nl_mutex_unlock(&cache->mutex);
     if (status) return status;
     nl_equality_set *set = calloc(1, sizeof(*set));
-    if (!set) return no_memory(sizeof(*set));
+    if (!set) return nl_out_of_memory(sizeof(*set));
     entry->set = set;
     set->field_count = file->equality_id_count;
     set->fields = calloc(set->field_count + 1, sizeof(*set->fields));
     set->keys = calloc(set->field_count + 1, sizeof(*set->keys));
-    if (!set->fields || !set->keys) return no_memory(set->field_count * sizeof(*set->keys));
+    if (!set->fields || !set->keys) return nl_out_of_memory(set->field_count * sizeof(*set->keys));
     memcpy(set->fields, file->equality_ids, set->field_count * sizeof(*set->fields));
     return fill_set(cache, file, wanted, set);
 }
@@ -403,7 +399,7 @@ static nl_status get_entry(nl_delete_cache *cache, const nl_data_file *file, cac
         entry = calloc(1, sizeof(*entry));
         if (!entry) {
             nl_mutex_unlock(&cache->mutex);
-            return no_memory(sizeof(*entry));
+            return nl_out_of_memory(sizeof(*entry));
         }
         cache_entry **bucket = &cache->buckets[nl_hash_bytes(file->path.data, file->path.length, 0) % CACHE_BUCKETS];
         entry->path = file->path;
@@ -467,7 +463,7 @@ static nl_status load_all(nl_delete_cache *cache, const nl_file_task *task, nl_d
             continue;
         }
         if (!filter->positions) filter->positions = nl_deletion_vector_new();
-        if (!filter->positions) return no_memory(1);
+        if (!filter->positions) return nl_out_of_memory(1);
         NL_TRY_NOTE(add_file_positions(cache, file, task->file->path, filter->positions), "reading position deletes " NL_STR_FMT, NL_STR_ARG(file->path));
     }
     return NULL;
@@ -478,7 +474,7 @@ nl_status nl_delete_filter_load(nl_delete_cache *cache, const nl_file_task *task
     *filter = (nl_delete_filter){0};
     if (task->delete_count == 0) return NULL;
     filter->sets = calloc(task->delete_count, sizeof(*filter->sets));
-    nl_status status = filter->sets ? load_all(cache, task, filter) : no_memory(task->delete_count);
+    nl_status status = filter->sets ? load_all(cache, task, filter) : nl_out_of_memory(task->delete_count);
     if (status) nl_delete_filter_fini(filter);
     return status;
 }

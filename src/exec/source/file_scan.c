@@ -9,6 +9,7 @@
 
 #include "base/lock.h"
 #include "exec/bloom.h"
+#include "exec/engine.h"
 #include "exec/expression.h"
 #include "exec/key_bitmap.h"
 #include "exec/source/file_ahead.h"
@@ -82,11 +83,6 @@ static file_scan *scan_of(nl_scan *scan)
     return NL_CONTAINER(scan, file_scan, base);
 }
 
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
-
 /* ---- opening files --------------------------------------------------------------------------------------------- */
 
 static void close_unit(open_unit *open)
@@ -152,7 +148,7 @@ static nl_status open_file(file_scan *self, open_unit *open)
 static nl_status open_next(file_scan *self, const nl_scan_unit *unit, open_unit **opened)
 {
     open_unit *open = calloc(1, sizeof(*open));
-    if (!open) return no_memory(sizeof(*open));
+    if (!open) return nl_out_of_memory(sizeof(*open));
     open->unit = unit;
     open->arena = nl_arena_new(self->plan.query->memory);
     nl_status status = nl_note_if(open_file(self, open), NL_HERE, "reading " NL_STR_FMT, NL_STR_ARG(unit->path));
@@ -169,7 +165,7 @@ static nl_status open_next(file_scan *self, const nl_scan_unit *unit, open_unit 
 static nl_status cut_ranges(const nl_parquet_rows *ranges, uint32_t count, uint64_t from, uint64_t to, morsel *work)
 {
     work->cut = calloc(count, sizeof(*work->cut));
-    if (!work->cut) return no_memory(count * sizeof(*work->cut));
+    if (!work->cut) return nl_out_of_memory(count * sizeof(*work->cut));
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t start = NL_MAX(ranges[i].first_row, from), end = NL_MIN(ranges[i].first_row + ranges[i].row_count, to);
         if (start < end) work->cut[work->range_count++] = (nl_parquet_rows){start, end - start};
@@ -660,12 +656,12 @@ static nl_status new_reader(nl_scan *base, uint32_t worker, nl_scan_reader **rea
 {
     file_scan *scan = scan_of(base);
     file_reader *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.scan = base;
     self->worker = worker;
     self->cached = calloc(scan->plan.read_type->child_count + 1, sizeof(*self->cached));
     self->rows = calloc(NL_BATCH_ROWS, sizeof(*self->rows));
-    nl_status status = self->cached && self->rows ? NULL : no_memory(NL_BATCH_ROWS * sizeof(*self->rows));
+    nl_status status = self->cached && self->rows ? NULL : nl_out_of_memory(NL_BATCH_ROWS * sizeof(*self->rows));
     if (!status && scan->filter)
         status = nl_program_state_new(scan->filter, scan->plan.query->confs, scan->plan.query->memory, scan->plan.query->text, worker, &self->filter);
     if (status)
@@ -771,7 +767,7 @@ nl_status nl_file_scan_new(nl_file_scan_plan *plan, nl_scan **scan)
         if (plan->free_owner) plan->free_owner(plan->owner);
         nl_fs_release(plan->fs);
         nl_arena_free(plan->arena);
-        return no_memory(sizeof(*self));
+        return nl_out_of_memory(sizeof(*self));
     }
     self->base.ops = &file_scan_ops;
     self->plan = *plan;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "exec/engine.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
 
@@ -14,11 +15,6 @@ static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_F
 static const nl_file_source *source_of(const nl_table *table)
 {
     return (const nl_file_source *)(const void *)table;
-}
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
 }
 
 /* ---- Schemas ---- */
@@ -100,7 +96,7 @@ static nl_status text_type(nl_file_source *self, nl_memory *memory, const nl_typ
     nl_status status = NULL;
     uint32_t open_count = 0;
     nl_file **files = calloc(self->files.file_count + 1, sizeof(*files));
-    if (!files) return no_memory(self->files.file_count);
+    if (!files) return nl_out_of_memory(self->files.file_count);
     for (uint32_t i = 0; !status && i < self->files.file_count; i++) {
         status = forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &files[open_count]));
         open_count += files[open_count] != NULL;
@@ -380,7 +376,7 @@ static nl_status start_source(nl_fs *fs, nl_str format, const nl_property *optio
     if (!find_format(format, &kind))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv, json, text, xml and binaryFile", NL_STR_ARG(format));
     nl_file_source *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.ops = &file_ops[kind];
     self->format = kind;
     self->arena = nl_arena_new(memory);

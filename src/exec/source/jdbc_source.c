@@ -8,6 +8,7 @@
 
 #include "base/number.h"
 #include "catalog/jdbc/database.h"
+#include "exec/engine.h"
 #include "exec/expression.h"
 #include "exec/source/predicate.h"
 #include "format/json/json_convert.h"
@@ -55,11 +56,6 @@ typedef struct jdbc_reader {
 static const jdbc_source *source_of(const nl_table *table)
 {
     return (const jdbc_source *)(const void *)table;
-}
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
 }
 
 static nl_str quoted(nl_arena *arena, nl_str name)
@@ -630,7 +626,7 @@ static nl_status new_reader(nl_scan *base, uint32_t worker, nl_scan_reader **rea
 {
     jdbc_scan *scan = NL_CONTAINER(base, jdbc_scan, base);
     jdbc_reader *self = calloc(1, sizeof *self);
-    if (!self) return no_memory(sizeof *self);
+    if (!self) return nl_out_of_memory(sizeof *self);
     self->base.scan = base;
     nl_status status = NULL;
     if (scan->filter) status = nl_program_state_new(scan->filter, scan->query->confs, scan->query->memory, scan->query->text, worker, &self->filter);
@@ -653,7 +649,7 @@ static const nl_scan_ops scan_ops = {.new_reader = new_reader, .next = jdbc_next
 static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
     jdbc_scan *self = calloc(1, sizeof *self);
-    if (!self) return no_memory(sizeof *self);
+    if (!self) return nl_out_of_memory(sizeof *self);
     self->base.ops = &scan_ops;
     self->source = source_of(table);
     (void)nl_table_retain(table);
@@ -704,7 +700,7 @@ static const nl_table_ops table_ops = {.kind = "jdbc", .estimate = estimate, .is
 nl_status nl_jdbc_source_new(const nl_property *options, uint32_t option_count, const nl_type *custom, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source)
 {
     jdbc_source *self = calloc(1, sizeof *self);
-    if (!self) return no_memory(sizeof *self);
+    if (!self) return nl_out_of_memory(sizeof *self);
     self->base.ops = &table_ops;
     self->arena = nl_arena_new(memory);
     self->zone = confs->zone ? confs->zone : nl_timezone_utc();

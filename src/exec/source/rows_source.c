@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "exec/engine.h"
 #include "exec/expression.h"
 
 typedef struct rows_source {
@@ -27,11 +28,6 @@ typedef struct rows_reader {
     nl_batch rows;   /* of the present part: the scan's columns */
     uint32_t offset; /* rows given so far */
 } rows_reader;
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 static nl_status build_part(rows_scan *scan, uint32_t part, nl_column_builder **builders, nl_batch *batch)
 {
@@ -61,7 +57,7 @@ static nl_status next_part(rows_reader *self, bool *is_done)
     nl_batch_fini(&self->rows);
     self->offset = 0;
     nl_column_builder **builders = calloc(column_count + 1, sizeof(*builders));
-    if (!builders) return no_memory(column_count);
+    if (!builders) return nl_out_of_memory(column_count);
     nl_status status = build_part(scan, part, builders, &self->rows);
     for (uint32_t i = 0; i < column_count; i++)
         nl_column_builder_free(builders[i]);
@@ -108,7 +104,7 @@ static nl_status new_rows_reader(nl_scan *base, uint32_t worker, nl_scan_reader 
 {
     rows_scan *scan = NL_CONTAINER(base, rows_scan, base);
     rows_reader *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.scan = base;
     nl_status status = NULL;
     if (scan->filter) status = nl_program_state_new(scan->filter, scan->query->confs, scan->query->memory, scan->query->text, worker, &self->filter);
@@ -145,14 +141,14 @@ static nl_status open_rows(const nl_table *table, nl_query *query, const nl_logi
 {
     const rows_source *source = (const rows_source *)(const void *)table;
     rows_scan *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.ops = &rows_scan_ops;
     self->source = source;
     (void)nl_table_retain(table);
     self->query = query;
     self->node = node;
     self->wanted = calloc(source->definition.row_type->child_count + 1, sizeof(*self->wanted));
-    nl_status status = self->wanted ? NULL : no_memory(source->definition.row_type->child_count);
+    nl_status status = self->wanted ? NULL : nl_out_of_memory(source->definition.row_type->child_count);
     if (!status) {
         self->wanted[0] = true; /* its length is the part's row count */
         for (uint32_t i = 0; i < node->column_count; i++)
@@ -198,7 +194,7 @@ nl_status nl_rows_source_new(const nl_rows_definition *definition, const nl_tabl
     rows_source *self = calloc(1, sizeof(*self));
     if (!self) {
         if (definition->free_owner) definition->free_owner(definition->owner);
-        return no_memory(sizeof(*self));
+        return nl_out_of_memory(sizeof(*self));
     }
     self->base.ops = &rows_ops;
     self->base.row_type = definition->row_type;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "exec/engine.h"
 #include "exec/expression.h"
 #include "format/text/text_stream.h"
 
@@ -42,11 +43,6 @@ typedef struct text_reader {
     const nl_plain_file *plain; /* the file being read */
     bool has_file_row;          /* binaryFile: it has been given */
 } text_reader;
-
-static nl_status no_memory(size_t bytes)
-{
-    return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", (int64_t)bytes), NL_P("receivedBytes", "0"));
-}
 
 /* ---- Reading ---- */
 
@@ -207,7 +203,7 @@ static nl_status new_text_reader(nl_scan *base, uint32_t worker, nl_scan_reader 
 {
     text_scan *scan = NL_CONTAINER(base, text_scan, base);
     text_reader *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.scan = base;
     nl_status status = NULL;
     if (scan->filter) status = nl_program_state_new(scan->filter, scan->query->confs, scan->query->memory, scan->query->text, worker, &self->filter);
@@ -293,7 +289,7 @@ static void choose_columns(text_scan *self)
 nl_status nl_text_scan_new(const nl_file_source *source, nl_query *query, const nl_logical *node, nl_scan **scan)
 {
     text_scan *self = calloc(1, sizeof(*self));
-    if (!self) return no_memory(sizeof(*self));
+    if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.ops = &text_scan_ops;
     self->source = source;
     (void)nl_table_retain(&source->base);

@@ -1,7 +1,5 @@
 /* connect/translate_relation.c - relations of the protocol as terms: a leaf, and a pipe operator for every step over it. */
-#include "base/calendar.h"
-#include "connect/translate.h"
-
+#include "connect/translate_step.h"
 
 nl_status nl_connect_invalid(const char *message)
 {
@@ -15,14 +13,7 @@ nl_status nl_connect_unsupported(const char *what)
 
 /* ---- making terms ---- */
 
-typedef struct step {
-    nl_translator *t;
-    nl_arena *arena;
-    nl_ast_term *left;
-    nl_ast_term *made;
-} step;
-
-static nl_ast_pipe *piped(step *s, nl_ast_pipe_kind kind)
+static nl_ast_pipe *piped(nl_step *s, nl_ast_pipe_kind kind)
 {
     nl_ast_pipe *pipe = NL_NEW(s->arena, nl_ast_pipe);
     nl_ast_term *term = NL_NEW(s->arena, nl_ast_term);
@@ -32,7 +23,7 @@ static nl_ast_pipe *piped(step *s, nl_ast_pipe_kind kind)
     return pipe;
 }
 
-static nl_ast_dataframe *operated(step *s, nl_ast_dataframe_kind kind)
+nl_ast_dataframe *nl_step_dataframe(nl_step *s, nl_ast_dataframe_kind kind)
 {
     nl_ast_dataframe *dataframe = NL_NEW(s->arena, nl_ast_dataframe);
     dataframe->kind = kind;
@@ -40,20 +31,20 @@ static nl_ast_dataframe *operated(step *s, nl_ast_dataframe_kind kind)
     return dataframe;
 }
 
-static const nl_str *copied_names(step *s, char *const *names, size_t count)
+static const nl_str *copied_names(nl_step *s, char *const *names, size_t count)
 {
     nl_str *made = NL_NEW_ARRAY(s->arena, nl_str, count + 1);
     for (size_t i = 0; i < count; i++) made[i] = nl_copy_text(s->arena, names[i]);
     return made;
 }
 
-static void named(step *s, nl_ast_dataframe *dataframe, char *const *names, size_t count)
+static void named(nl_step *s, nl_ast_dataframe *dataframe, char *const *names, size_t count)
 {
     dataframe->names = copied_names(s, names, count);
     dataframe->name_count = (uint32_t)count;
 }
 
-static void two_named(step *s, nl_ast_dataframe *dataframe, const char *first, const char *second)
+static void two_named(nl_step *s, nl_ast_dataframe *dataframe, const char *first, const char *second)
 {
     nl_str *names = NL_NEW_ARRAY(s->arena, nl_str, 2);
     names[0] = nl_copy_text(s->arena, first);
@@ -62,7 +53,7 @@ static void two_named(step *s, nl_ast_dataframe *dataframe, const char *first, c
     dataframe->name_count = 2;
 }
 
-static nl_ast_expr *integer(step *s, int32_t number)
+static nl_ast_expr *integer(nl_step *s, int32_t number)
 {
     const nl_value value = nl_value_int(nl_type_int(), number);
     return nl_value_expr(s->arena, &value);
@@ -92,7 +83,7 @@ static nl_status join_kind(Spark__Connect__Join__JoinType type, nl_ast_join_kind
     }
 }
 
-static nl_ast_relation *join_over(step *s, nl_ast_term *right)
+nl_ast_relation *nl_step_join(nl_step *s, nl_ast_term *right)
 {
     nl_ast_relation *input = NL_NEW(s->arena, nl_ast_relation);
     nl_ast_relation *join = NL_NEW(s->arena, nl_ast_relation);
@@ -104,13 +95,13 @@ static nl_ast_relation *join_over(step *s, nl_ast_term *right)
     return join;
 }
 
-static nl_status join(step *s, const Spark__Connect__Join *message)
+static nl_status join(nl_step *s, const Spark__Connect__Join *message)
 {
     nl_ast_term *right = NULL;
     NL_TRY(nl_translate_relation(s->t, message->right, &right));
     if (message->join_condition && message->n_using_columns) return nl_connect_invalid("Using columns or join conditions cannot be set at the same time in Join");
     if (message->join_data_type) return nl_connect_unsupported("joinWith");
-    nl_ast_relation *made = join_over(s, right);
+    nl_ast_relation *made = nl_step_join(s, right);
     NL_TRY(join_kind(message->join_type, &made->join.kind));
     if (message->join_condition) NL_TRY(nl_translate_expr(s->t, message->join_condition, &made->join.on));
     nl_ast_ident *names = NL_NEW_ARRAY(s->arena, nl_ast_ident, message->n_using_columns + 1);
@@ -119,18 +110,18 @@ static nl_status join(step *s, const Spark__Connect__Join *message)
     return NULL;
 }
 
-static nl_status lateral_join(step *s, const Spark__Connect__LateralJoin *message)
+static nl_status lateral_join(nl_step *s, const Spark__Connect__LateralJoin *message)
 {
     nl_ast_term *right = NULL;
     NL_TRY(nl_translate_relation(s->t, message->right, &right));
-    nl_ast_relation *made = join_over(s, right);
+    nl_ast_relation *made = nl_step_join(s, right);
     if (right->kind == NL_AST_TERM_RELATION) made->join.right = right->values;
     made->join.right->is_lateral = true;
     NL_TRY(join_kind(message->join_type, &made->join.kind));
     return message->join_condition ? nl_translate_expr(s->t, message->join_condition, &made->join.on) : NULL;
 }
 
-static nl_status set_operation(step *s, const Spark__Connect__SetOperation *message)
+static nl_status set_operation(nl_step *s, const Spark__Connect__SetOperation *message)
 {
     nl_ast_term *right = NULL;
     nl_ast_set_operator op = NL_AST_SET_UNION;
@@ -143,7 +134,7 @@ static nl_status set_operation(step *s, const Spark__Connect__SetOperation *mess
         return nl_connect_invalid("Unsupported set operation");
     const bool is_all = message->has_is_all && message->is_all;
     if (message->has_by_name && message->by_name) {
-        nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_SET_BY_NAME);
+        nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_SET_BY_NAME);
         dataframe->set_operator = op;
         dataframe->is_all = is_all;
         dataframe->allow_missing = message->has_allow_missing_columns && message->allow_missing_columns;
@@ -162,7 +153,7 @@ static nl_status set_operation(step *s, const Spark__Connect__SetOperation *mess
 
 /* ---- groups ---- */
 
-static nl_ast_grouping *group_of(step *s, nl_ast_expr *expr)
+nl_ast_grouping *nl_step_grouping(nl_step *s, nl_ast_expr *expr)
 {
     nl_ast_grouping *grouping = NL_NEW(s->arena, nl_ast_grouping);
     grouping->kind = NL_AST_GROUP_EXPRESSION;
@@ -170,7 +161,7 @@ static nl_ast_grouping *group_of(step *s, nl_ast_expr *expr)
     return grouping;
 }
 
-static nl_status grouping_sets(step *s, const Spark__Connect__Aggregate *message, nl_ast_groupings *sets)
+static nl_status grouping_sets(nl_step *s, const Spark__Connect__Aggregate *message, nl_ast_groupings *sets)
 {
     *sets = (nl_ast_groupings){NL_NEW_ARRAY(s->arena, nl_ast_grouping *, message->n_grouping_sets + 1), (uint32_t)message->n_grouping_sets};
     for (size_t i = 0; i < message->n_grouping_sets; i++) {
@@ -183,9 +174,9 @@ static nl_status grouping_sets(step *s, const Spark__Connect__Aggregate *message
     return NULL;
 }
 
-static nl_status pivot(step *s, const Spark__Connect__Aggregate *message)
+static nl_status pivot(nl_step *s, const Spark__Connect__Aggregate *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_PIVOT);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_PIVOT);
     if (!message->pivot) return nl_connect_invalid("a pivot is missing");
     NL_TRY(nl_translate_exprs(s->t, message->grouping_expressions, message->n_grouping_expressions, &dataframe->group));
     NL_TRY(nl_translate_exprs(s->t, message->aggregate_expressions, message->n_aggregate_expressions, &dataframe->exprs));
@@ -200,16 +191,16 @@ static nl_status pivot(step *s, const Spark__Connect__Aggregate *message)
     return NULL;
 }
 
-static nl_status aggregate(step *s, const Spark__Connect__Aggregate *message)
+static nl_status aggregate(nl_step *s, const Spark__Connect__Aggregate *message)
 {
     if (message->group_type == SPARK__CONNECT__AGGREGATE__GROUP_TYPE__GROUP_TYPE_PIVOT) return pivot(s, message);
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_AGGREGATE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_AGGREGATE);
     NL_TRY(nl_translate_exprs(s->t, message->grouping_expressions, message->n_grouping_expressions, &dataframe->group));
     NL_TRY(nl_translate_exprs(s->t, message->aggregate_expressions, message->n_aggregate_expressions, &dataframe->exprs));
     nl_ast_group_by *group_by = NL_NEW(s->arena, nl_ast_group_by);
     group_by->items.items = NL_NEW_ARRAY(s->arena, nl_ast_grouping *, dataframe->group.count + 1);
     group_by->items.count = dataframe->group.count;
-    for (uint32_t i = 0; i < dataframe->group.count; i++) group_by->items.items[i] = group_of(s, dataframe->group.items[i]);
+    for (uint32_t i = 0; i < dataframe->group.count; i++) group_by->items.items[i] = nl_step_grouping(s, dataframe->group.items[i]);
     switch (message->group_type) {
     case SPARK__CONNECT__AGGREGATE__GROUP_TYPE__GROUP_TYPE_GROUPBY: group_by->suffix = NL_AST_GROUP_PLAIN; break;
     case SPARK__CONNECT__AGGREGATE__GROUP_TYPE__GROUP_TYPE_ROLLUP: group_by->suffix = NL_AST_GROUP_WITH_ROLLUP; break;
@@ -226,212 +217,11 @@ static nl_status aggregate(step *s, const Spark__Connect__Aggregate *message)
     return NULL;
 }
 
-/* ---- as-of joins ---- */
-
-static nl_status called(step *s, const char *name, nl_ast_expr *a, nl_ast_expr *b, nl_ast_expr *c, nl_ast_expr **made)
-{
-    nl_ast_expr **args = NL_NEW_ARRAY(s->arena, nl_ast_expr *, 3);
-    const uint32_t count = c ? 3 : b ? 2 : a ? 1 : 0;
-    args[0] = a;
-    args[1] = b;
-    args[2] = c;
-    NL_TRY(nl_translate_function(s->t, nl_str_from(name), args, count, false, made));
-    if (*made) return NULL;
-    nl_ast_expr *call = nl_new_expr(s->arena, NL_AST_EXPR_CALL);
-    nl_ast_argument *arguments = NL_NEW_ARRAY(s->arena, nl_ast_argument, 3);
-    for (uint32_t i = 0; i < count; i++) arguments[i].value = args[i];
-    call->call.name = (nl_ast_name){.parts = NL_NEW(s->arena, nl_ast_ident), .count = 1};
-    *call->call.name.parts = nl_ident_of(nl_str_from(name));
-    call->call.args = (nl_ast_arguments){arguments, count};
-    *made = call;
-    return NULL;
-}
-
-static nl_ast_expr *named_column(step *s, const char *name)
-{
-    nl_ast_expr *expr = nl_new_expr(s->arena, NL_AST_EXPR_COLUMN);
-    expr->column = (nl_ast_name){.parts = NL_NEW(s->arena, nl_ast_ident), .count = 1};
-    *expr->column.parts = nl_ident_of(nl_str_from(name));
-    return expr;
-}
-
-static nl_ast_expr *aliased(step *s, nl_ast_expr *input, const char *name)
-{
-    nl_ast_expr *expr = nl_new_expr(s->arena, NL_AST_EXPR_ALIAS);
-    nl_ast_ident *ident = NL_NEW(s->arena, nl_ast_ident);
-    *ident = nl_ident_of(nl_str_from(name));
-    expr->alias.input = input;
-    expr->alias.names = (nl_ast_idents){ident, 1};
-    return expr;
-}
-
-/* struct(*) of a side: its columns under their plan_id. */
-static nl_status packed_side(step *s, const Spark__Connect__Relation *side, nl_ast_expr **made)
-{
-    nl_ast_expr *star = nl_new_expr(s->arena, NL_AST_EXPR_STAR);
-    if (!side->common || !side->common->has_plan_id) return nl_connect_invalid("a side of an as-of join has no plan id");
-    star->has_plan_id = true;
-    star->plan_id = side->common->plan_id;
-    return called(s, "struct", star, NULL, NULL, made);
-}
-
-static nl_ast_expr *side_column(step *s, const Spark__Connect__Relation *side, const char *name)
-{
-    nl_ast_expr *column = named_column(s, "");
-    column->column.parts->text = nl_copy_text(s->arena, name);
-    column->has_plan_id = true;
-    column->plan_id = side->common && side->common->has_plan_id ? side->common->plan_id : 0;
-    return column;
-}
-
-typedef struct as_of {
-    nl_ast_expr *left, *right, *tolerance;
-    bool is_exact; /* equal ones count */
-    nl_ast_expr *condition, *distance;
-} as_of;
-
-static nl_status both(step *s, nl_ast_expr **condition, nl_ast_expr *more)
-{
-    if (*condition) return called(s, "and", *condition, more, NULL, condition);
-    *condition = more;
-    return NULL;
-}
-
-static nl_status within(step *s, as_of *a, bool is_before)
-{
-    nl_ast_expr *edge, *inside;
-    NL_TRY(called(s, is_before ? "-" : "+", a->left, a->tolerance, NULL, &edge));
-    NL_TRY(called(s, is_before ? ">=" : "<=", a->right, edge, NULL, &inside));
-    return both(s, &a->condition, inside);
-}
-
-static nl_status one_way(step *s, as_of *a, bool is_backward)
-{
-    nl_ast_expr *order;
-    NL_TRY(called(s, is_backward ? (a->is_exact ? ">=" : ">") : (a->is_exact ? "<=" : "<"), a->left, a->right, NULL, &order));
-    NL_TRY(both(s, &a->condition, order));
-    if (a->tolerance) NL_TRY(within(s, a, is_backward));
-    return called(s, "-", is_backward ? a->left : a->right, is_backward ? a->right : a->left, NULL, &a->distance);
-}
-
-static nl_status nearest(step *s, as_of *a)
-{
-    nl_ast_expr *is_after, *before, *after, *other;
-    if (!a->is_exact) {
-        NL_TRY(called(s, "=", a->left, a->right, NULL, &other));
-        NL_TRY(called(s, "not", other, NULL, NULL, &other));
-        NL_TRY(both(s, &a->condition, other));
-    }
-    if (a->tolerance) NL_TRY(within(s, a, true));
-    if (a->tolerance) NL_TRY(within(s, a, false));
-    NL_TRY(called(s, ">", a->left, a->right, NULL, &is_after));
-    NL_TRY(called(s, "-", a->left, a->right, NULL, &before));
-    NL_TRY(called(s, "-", a->right, a->left, NULL, &after));
-    return called(s, "if", is_after, before, after, &a->distance);
-}
-
-static bool is_negative(const Spark__Connect__Expression *message)
-{
-    if (!message || message->expr_type_case != SPARK__CONNECT__EXPRESSION__EXPR_TYPE_LITERAL) return false;
-    const Spark__Connect__Expression__Literal *literal = message->literal;
-    switch ((int)literal->literal_type_case) {
-    case SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_INTEGER: return literal->integer < 0;
-    case SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_LONG: return literal->long_ < 0;
-    case SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_DOUBLE: return literal->double_ < 0;
-    case SPARK__CONNECT__EXPRESSION__LITERAL__LITERAL_TYPE_DAY_TIME_INTERVAL: return literal->day_time_interval < 0;
-    default: return false;
-    }
-}
-
-static nl_status as_of_condition(step *s, const Spark__Connect__AsOfJoin *message, as_of *a)
-{
-    const nl_str direction = nl_str_from(message->direction ? message->direction : "backward");
-    NL_TRY(nl_translate_expr(s->t, message->left_as_of, &a->left));
-    NL_TRY(nl_translate_expr(s->t, message->right_as_of, &a->right));
-    a->is_exact = message->allow_exact_matches; /* absent: the default of proto3 */
-    if (message->join_expr) NL_TRY(nl_translate_expr(s->t, message->join_expr, &a->condition));
-    for (size_t i = 0; i < message->n_using_columns; i++) {
-        nl_ast_expr *equal;
-        NL_TRY(called(s, "=", side_column(s, message->left, message->using_columns[i]), side_column(s, message->right, message->using_columns[i]), NULL, &equal));
-        NL_TRY(both(s, &a->condition, equal));
-    }
-    if (message->tolerance) NL_TRY(nl_translate_expr(s->t, message->tolerance, &a->tolerance));
-    if (is_negative(message->tolerance)) return NL_RAISE(AS_OF_JOIN__TOLERANCE_IS_NON_NEGATIVE);
-    if (nl_str_is_nocase(direction, "nearest")) return nearest(s, a);
-    if (nl_str_is_nocase(direction, "backward")) return one_way(s, a, true);
-    if (nl_str_is_nocase(direction, "forward")) return one_way(s, a, false);
-    return NL_RAISE(AS_OF_JOIN__UNSUPPORTED_DIRECTION, NL_P_STR("direction", nl_arena_str(s->arena, direction)), NL_P("supported", "'forward', 'backward', 'nearest'"));
-}
-
-static nl_status as_of_kind(step *s, const char *text, nl_ast_join_kind *kind)
-{
-    nl_builder plain;
-    nl_builder_init(&plain, 256);
-    for (const char *c = text ? text : ""; *c; c++)
-        if (*c != '_') nl_append_char(&plain, *c);
-    const nl_str type = nl_arena_str(s->arena, nl_builder_str(&plain));
-    nl_builder_fini(&plain);
-    *kind = NL_AST_JOIN_LEFT;
-    if (nl_str_is_nocase(type, "left") || nl_str_is_nocase(type, "leftouter")) return NULL;
-    *kind = NL_AST_JOIN_INNER;
-    if (type.length == 0 || nl_str_is_nocase(type, "inner")) return NULL;
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "requirement failed: Unsupported as-of join type " NL_STR_FMT, NL_STR_ARG(type));
-}
-
-/* Every left row gets a number; of the right rows that it meets, the nearest stays: of those equally near the last, as Spark's min_by. */
-static nl_status as_of_join(step *s, const Spark__Connect__AsOfJoin *message)
-{
-    static const char id[] = "__as_of_id__", left_side[] = "__as_of_left__", right_side[] = "__as_of_right__";
-    as_of a = {0};
-    nl_ast_term *right = NULL;
-    nl_ast_join_kind kind;
-    nl_ast_expr *number, *first, *near, *packed;
-    step at = *s;
-    if (!message->left || !message->right || !message->left_as_of || !message->right_as_of) return nl_connect_invalid("an as-of join lacks a side");
-    NL_TRY(as_of_kind(s, message->join_type, &kind));
-    NL_TRY(nl_translate_relation(s->t, message->right, &right));
-    NL_TRY(as_of_condition(s, message, &a));
-    NL_TRY(called(s, "monotonically_increasing_id", NULL, NULL, NULL, &number));
-    nl_ast_dataframe *numbered = operated(&at, NL_AST_DATAFRAME_WITH_COLUMNS);
-    nl_ast_expr **added = NL_NEW_ARRAY(s->arena, nl_ast_expr *, 1);
-    added[0] = aliased(s, number, id);
-    numbered->exprs = (nl_ast_exprs){added, 1};
-    at.left = at.made;
-    nl_ast_relation *join = join_over(&at, right);
-    join->join.kind = kind;
-    join->join.on = a.condition;
-    at.left = at.made;
-    NL_TRY(packed_side(s, message->left, &packed));
-    NL_TRY(called(s, "first", packed, NULL, NULL, &first));
-    NL_TRY(packed_side(s, message->right, &packed));
-    NL_TRY(called(s, "min_by", packed, a.distance, NULL, &near));
-    nl_ast_dataframe *grouped = operated(&at, NL_AST_DATAFRAME_AGGREGATE);
-    nl_ast_expr **keys = NL_NEW_ARRAY(s->arena, nl_ast_expr *, 1), **sides = NL_NEW_ARRAY(s->arena, nl_ast_expr *, 2), **stars = NL_NEW_ARRAY(s->arena, nl_ast_expr *, 2);
-    keys[0] = named_column(s, id);
-    sides[0] = aliased(s, first, left_side);
-    sides[1] = aliased(s, near, right_side);
-    grouped->group = (nl_ast_exprs){keys, 1};
-    grouped->exprs = (nl_ast_exprs){sides, 2};
-    grouped->group_by = NL_NEW(s->arena, nl_ast_group_by);
-    grouped->group_by->suffix = NL_AST_GROUP_PLAIN;
-    grouped->group_by->items.items = NL_NEW_ARRAY(s->arena, nl_ast_grouping *, 1);
-    grouped->group_by->items.items[0] = group_of(s, keys[0]);
-    grouped->group_by->items.count = 1;
-    at.left = at.made;
-    for (int i = 0; i < 2; i++) {
-        stars[i] = nl_new_expr(s->arena, NL_AST_EXPR_STAR);
-        stars[i]->star.qualifier = named_column(s, i ? right_side : left_side)->column;
-    }
-    operated(&at, NL_AST_DATAFRAME_SELECT)->exprs = (nl_ast_exprs){stars, 2};
-    s->made = at.made;
-    return NULL;
-}
-
 /* ---- steps ---- */
 
-static nl_status with_columns(step *s, const Spark__Connect__WithColumns *message)
+static nl_status with_columns(nl_step *s, const Spark__Connect__WithColumns *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_WITH_COLUMNS);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_WITH_COLUMNS);
     dataframe->exprs = (nl_ast_exprs){NL_NEW_ARRAY(s->arena, nl_ast_expr *, message->n_aliases + 1), (uint32_t)message->n_aliases};
     for (size_t i = 0; i < message->n_aliases; i++) {
         if (message->aliases[i]->n_name != 1) return nl_connect_invalid("WithColumns require column name only contains one name part.");
@@ -440,17 +230,17 @@ static nl_status with_columns(step *s, const Spark__Connect__WithColumns *messag
     return NULL;
 }
 
-static nl_status drop(step *s, const Spark__Connect__Drop *message)
+static nl_status drop(nl_step *s, const Spark__Connect__Drop *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_DROP);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_DROP);
     named(s, dataframe, message->column_names, message->n_column_names);
     return nl_translate_exprs(s->t, message->columns, message->n_columns, &dataframe->exprs);
 }
 
-static nl_status rename_columns(step *s, const Spark__Connect__WithColumnsRenamed *message)
+static nl_status rename_columns(nl_step *s, const Spark__Connect__WithColumnsRenamed *message)
 {
     const size_t count = message->n_rename_columns_map + message->n_renames;
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_RENAME);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_RENAME);
     nl_str *names = NL_NEW_ARRAY(s->arena, nl_str, count + 1);
     nl_str *new_names = NL_NEW_ARRAY(s->arena, nl_str, count + 1);
     size_t at = 0;
@@ -468,23 +258,23 @@ static nl_status rename_columns(step *s, const Spark__Connect__WithColumnsRename
     return NULL;
 }
 
-static nl_status to_schema(step *s, const Spark__Connect__ToSchema *message)
+static nl_status to_schema(nl_step *s, const Spark__Connect__ToSchema *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_TO_SCHEMA);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_TO_SCHEMA);
     NL_TRY(nl_connect_type_from_proto(s->arena, message->schema, &dataframe->schema));
     return dataframe->schema->id == NL_TYPE_STRUCT ? NULL : nl_connect_invalid("The schema of to(schema) is no struct");
 }
 
-static nl_status unpivot(step *s, const Spark__Connect__Unpivot *message)
+static nl_status unpivot(nl_step *s, const Spark__Connect__Unpivot *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_UNPIVOT);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_UNPIVOT);
     two_named(s, dataframe, message->variable_column_name, message->value_column_name);
     dataframe->has_values = message->values != NULL;
     if (message->values) NL_TRY(nl_translate_exprs(s->t, message->values->values, message->values->n_values, &dataframe->values));
     return nl_translate_exprs(s->t, message->ids, message->n_ids, &dataframe->group);
 }
 
-static nl_status values_of(step *s, Spark__Connect__Expression__Literal *const *messages, size_t count, nl_ast_exprs *values)
+static nl_status values_of(nl_step *s, Spark__Connect__Expression__Literal *const *messages, size_t count, nl_ast_exprs *values)
 {
     *values = (nl_ast_exprs){NL_NEW_ARRAY(s->arena, nl_ast_expr *, count + 1), (uint32_t)count};
     for (size_t i = 0; i < count; i++) {
@@ -495,18 +285,18 @@ static nl_status values_of(step *s, Spark__Connect__Expression__Literal *const *
     return NULL;
 }
 
-static nl_status fill_na(step *s, const Spark__Connect__NAFill *message)
+static nl_status fill_na(nl_step *s, const Spark__Connect__NAFill *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_FILL_NA);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_FILL_NA);
     named(s, dataframe, message->cols, message->n_cols);
     if (message->n_values == 0) return nl_connect_invalid("values must contains at least 1 item!");
     if (message->n_values > 1 && message->n_values != message->n_cols) return nl_connect_invalid("When values contains more than 1 items, values and cols should have the same length!");
     return values_of(s, message->values, message->n_values, &dataframe->values);
 }
 
-static nl_status replace(step *s, const Spark__Connect__NAReplace *message)
+static nl_status replace(nl_step *s, const Spark__Connect__NAReplace *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_REPLACE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_REPLACE);
     Spark__Connect__Expression__Literal **pairs = NL_NEW_ARRAY(s->arena, Spark__Connect__Expression__Literal *, 2 * message->n_replacements + 1);
     named(s, dataframe, message->cols, message->n_cols);
     for (size_t i = 0; i < message->n_replacements; i++) {
@@ -516,9 +306,9 @@ static nl_status replace(step *s, const Spark__Connect__NAReplace *message)
     return values_of(s, pairs, 2 * message->n_replacements, &dataframe->values);
 }
 
-static nl_status sample(step *s, const Spark__Connect__Sample *message)
+static nl_status sample(nl_step *s, const Spark__Connect__Sample *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_SAMPLE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_SAMPLE);
     dataframe->lower = message->lower_bound;
     dataframe->upper = message->upper_bound;
     dataframe->is_with_replacement = message->has_with_replacement && message->with_replacement;
@@ -526,9 +316,9 @@ static nl_status sample(step *s, const Spark__Connect__Sample *message)
     return NULL;
 }
 
-static nl_status sample_by(step *s, const Spark__Connect__StatSampleBy *message)
+static nl_status sample_by(nl_step *s, const Spark__Connect__StatSampleBy *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_SAMPLE_BY);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_SAMPLE_BY);
     double *numbers = NL_NEW_ARRAY(s->arena, double, message->n_fractions + 1);
     Spark__Connect__Expression__Literal **strata = NL_NEW_ARRAY(s->arena, Spark__Connect__Expression__Literal *, message->n_fractions + 1);
     for (size_t i = 0; i < message->n_fractions; i++) {
@@ -542,9 +332,9 @@ static nl_status sample_by(step *s, const Spark__Connect__StatSampleBy *message)
     return nl_translate_expr(s->t, message->col, &dataframe->condition);
 }
 
-static nl_status quantiles(step *s, const Spark__Connect__StatApproxQuantile *message)
+static nl_status quantiles(nl_step *s, const Spark__Connect__StatApproxQuantile *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_APPROX_QUANTILE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_APPROX_QUANTILE);
     double *numbers = NL_NEW_ARRAY(s->arena, double, message->n_probabilities + 1);
     for (size_t i = 0; i < message->n_probabilities; i++) numbers[i] = message->probabilities[i];
     named(s, dataframe, message->cols, message->n_cols);
@@ -555,11 +345,11 @@ static nl_status quantiles(step *s, const Spark__Connect__StatApproxQuantile *me
 }
 
 /* Rows by partitions: count 0 when the program gives none. Orders of repartitionByRange are only looked at. */
-static nl_status repartition(step *s, nl_ast_partitioning partitioning, int64_t partition_count, Spark__Connect__Expression *const *exprs, size_t count)
+static nl_status repartition(nl_step *s, nl_ast_partitioning partitioning, int64_t partition_count, Spark__Connect__Expression *const *exprs, size_t count)
 {
     bool is_range = false;
     for (size_t i = 0; i < count; i++) is_range |= exprs[i]->expr_type_case == SPARK__CONNECT__EXPRESSION__EXPR_TYPE_SORT_ORDER;
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_REPARTITION);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_REPARTITION);
     dataframe->partitioning = is_range ? NL_AST_PARTITION_NONE : partitioning;
     dataframe->count = partition_count;
     dataframe->exprs = (nl_ast_exprs){NL_NEW_ARRAY(s->arena, nl_ast_expr *, count + 1), (uint32_t)count};
@@ -567,20 +357,20 @@ static nl_status repartition(step *s, nl_ast_partitioning partitioning, int64_t 
     return NULL;
 }
 
-static nl_status observe(step *s, const Spark__Connect__CollectMetrics *message, const Spark__Connect__RelationCommon *common)
+static nl_status observe(nl_step *s, const Spark__Connect__CollectMetrics *message, const Spark__Connect__RelationCommon *common)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_OBSERVE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_OBSERVE);
     dataframe->count = common && common->has_plan_id ? common->plan_id : 0;
     named(s, dataframe, &(char *){message->name}, 1);
     return nl_translate_exprs(s->t, message->metrics, message->n_metrics, &dataframe->exprs);
 }
 
-static void alias(step *s, const Spark__Connect__SubqueryAlias *message)
+static void alias(nl_step *s, const Spark__Connect__SubqueryAlias *message)
 {
     piped(s, NL_AST_PIPE_AS)->alias = nl_ident_of(nl_copy_text(s->arena, message->alias));
 }
 
-static void limit(step *s, bool is_offset, int32_t number)
+static void limit(nl_step *s, bool is_offset, int32_t number)
 {
     nl_ast_pipe *pipe = piped(s, NL_AST_PIPE_ORGANIZE);
     if (is_offset)
@@ -589,9 +379,9 @@ static void limit(step *s, bool is_offset, int32_t number)
         pipe->organization.limit = integer(s, number);
 }
 
-static nl_status deduplicate(step *s, const Spark__Connect__Deduplicate *message)
+static nl_status deduplicate(nl_step *s, const Spark__Connect__Deduplicate *message)
 {
-    nl_ast_dataframe *dataframe = operated(s, NL_AST_DATAFRAME_DEDUPLICATE);
+    nl_ast_dataframe *dataframe = nl_step_dataframe(s, NL_AST_DATAFRAME_DEDUPLICATE);
     dataframe->is_within_watermark = message->has_within_watermark && message->within_watermark;
     const bool is_all = message->has_all_columns_as_keys && message->all_columns_as_keys;
     if (is_all == (message->n_column_names > 0)) return nl_connect_invalid("Deduplicate requires to either deduplicate on all columns or a subset of columns");
@@ -653,40 +443,40 @@ bool nl_translate_input(const Spark__Connect__Relation *relation, const Spark__C
 #undef INPUT
 }
 
-static nl_status statistics_step(step *s, const Spark__Connect__Relation *relation)
+static nl_status statistics_step(nl_step *s, const Spark__Connect__Relation *relation)
 {
     nl_ast_dataframe *made;
     switch ((int)relation->rel_type_case) {
     case SPARK__CONNECT__RELATION__REL_TYPE_SUMMARY:
-        made = operated(s, NL_AST_DATAFRAME_SUMMARY);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_SUMMARY);
         named(s, made, relation->summary->statistics, relation->summary->n_statistics);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_DESCRIBE:
-        made = operated(s, NL_AST_DATAFRAME_DESCRIBE);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_DESCRIBE);
         named(s, made, relation->describe->cols, relation->describe->n_cols);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_CROSSTAB:
-        two_named(s, operated(s, NL_AST_DATAFRAME_CROSSTAB), relation->crosstab->col1, relation->crosstab->col2);
+        two_named(s, nl_step_dataframe(s, NL_AST_DATAFRAME_CROSSTAB), relation->crosstab->col1, relation->crosstab->col2);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_COV:
-        two_named(s, operated(s, NL_AST_DATAFRAME_COV), relation->cov->col1, relation->cov->col2);
+        two_named(s, nl_step_dataframe(s, NL_AST_DATAFRAME_COV), relation->cov->col1, relation->cov->col2);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_CORR:
-        two_named(s, operated(s, NL_AST_DATAFRAME_CORR), relation->corr->col1, relation->corr->col2);
+        two_named(s, nl_step_dataframe(s, NL_AST_DATAFRAME_CORR), relation->corr->col1, relation->corr->col2);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_APPROX_QUANTILE: return quantiles(s, relation->approx_quantile);
     case SPARK__CONNECT__RELATION__REL_TYPE_FREQ_ITEMS:
-        made = operated(s, NL_AST_DATAFRAME_FREQ_ITEMS);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_FREQ_ITEMS);
         named(s, made, relation->freq_items->cols, relation->freq_items->n_cols);
         made->upper = relation->freq_items->has_support ? relation->freq_items->support : 0.01;
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_SAMPLE_BY: return sample_by(s, relation->sample_by);
     case SPARK__CONNECT__RELATION__REL_TYPE_TRANSPOSE:
-        made = operated(s, NL_AST_DATAFRAME_TRANSPOSE);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_TRANSPOSE);
         return nl_translate_exprs(s->t, relation->transpose->index_columns, relation->transpose->n_index_columns, &made->exprs);
     case SPARK__CONNECT__RELATION__REL_TYPE_FILL_NA: return fill_na(s, relation->fill_na);
     case SPARK__CONNECT__RELATION__REL_TYPE_DROP_NA:
-        made = operated(s, NL_AST_DATAFRAME_DROP_NA);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_DROP_NA);
         named(s, made, relation->drop_na->cols, relation->drop_na->n_cols);
         made->count = relation->drop_na->has_min_non_nulls ? relation->drop_na->min_non_nulls : -1;
         return NULL;
@@ -694,36 +484,36 @@ static nl_status statistics_step(step *s, const Spark__Connect__Relation *relati
     case SPARK__CONNECT__RELATION__REL_TYPE_COLLECT_METRICS: return observe(s, relation->collect_metrics, relation->common);
     case SPARK__CONNECT__RELATION__REL_TYPE_MAP_PARTITIONS:
     case SPARK__CONNECT__RELATION__REL_TYPE_GROUP_MAP:
-    case SPARK__CONNECT__RELATION__REL_TYPE_CO_GROUP_MAP: return nl_translate_python_step(s->t, relation, operated(s, NL_AST_DATAFRAME_MAP_PYTHON));
+    case SPARK__CONNECT__RELATION__REL_TYPE_CO_GROUP_MAP: return nl_translate_python_step(s->t, relation, nl_step_dataframe(s, NL_AST_DATAFRAME_MAP_PYTHON));
     default: return nl_connect_unsupported("this relation");
     }
 }
 
-static nl_status step_of(step *s, const Spark__Connect__Relation *relation)
+static nl_status step_of(nl_step *s, const Spark__Connect__Relation *relation)
 {
     nl_ast_dataframe *made;
     switch ((int)relation->rel_type_case) {
     case SPARK__CONNECT__RELATION__REL_TYPE_PROJECT:
-        made = operated(s, NL_AST_DATAFRAME_SELECT);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_SELECT);
         return nl_translate_exprs(s->t, relation->project->expressions, relation->project->n_expressions, &made->exprs);
     case SPARK__CONNECT__RELATION__REL_TYPE_FILTER:
-        made = operated(s, NL_AST_DATAFRAME_FILTER);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_FILTER);
         return nl_translate_expr(s->t, relation->filter->condition, &made->condition);
     case SPARK__CONNECT__RELATION__REL_TYPE_SORT:
-        made = operated(s, NL_AST_DATAFRAME_SORT);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_SORT);
         made->is_local = !relation->sort->is_global; /* absent: the default of proto3 */
         return nl_translate_sort(s->t, relation->sort->order, relation->sort->n_order, &made->sort);
     case SPARK__CONNECT__RELATION__REL_TYPE_TAIL:
-        made = operated(s, NL_AST_DATAFRAME_TAIL);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_TAIL);
         made->count = relation->tail->limit;
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_TO_DF:
-        made = operated(s, NL_AST_DATAFRAME_TO_DF);
+        made = nl_step_dataframe(s, NL_AST_DATAFRAME_TO_DF);
         named(s, made, relation->to_df->column_names, relation->to_df->n_column_names);
         return NULL;
     case SPARK__CONNECT__RELATION__REL_TYPE_JOIN: return join(s, relation->join);
     case SPARK__CONNECT__RELATION__REL_TYPE_LATERAL_JOIN: return lateral_join(s, relation->lateral_join);
-    case SPARK__CONNECT__RELATION__REL_TYPE_AS_OF_JOIN: return as_of_join(s, relation->as_of_join);
+    case SPARK__CONNECT__RELATION__REL_TYPE_AS_OF_JOIN: return nl_step_as_of_join(s, relation->as_of_join);
     case SPARK__CONNECT__RELATION__REL_TYPE_SET_OP: return set_operation(s, relation->set_op);
     case SPARK__CONNECT__RELATION__REL_TYPE_AGGREGATE: return aggregate(s, relation->aggregate);
     case SPARK__CONNECT__RELATION__REL_TYPE_SAMPLE: return sample(s, relation->sample);
@@ -745,7 +535,7 @@ static nl_status step_of(step *s, const Spark__Connect__Relation *relation)
     }
     case SPARK__CONNECT__RELATION__REL_TYPE_HINT: return repartition(s, NL_AST_PARTITION_NONE, 0, NULL, 0); /* hints are of no use here */
     case SPARK__CONNECT__RELATION__REL_TYPE_WITH_WATERMARK:
-        two_named(s, operated(s, NL_AST_DATAFRAME_WATERMARK), relation->with_watermark->event_time, relation->with_watermark->delay_threshold);
+        two_named(s, nl_step_dataframe(s, NL_AST_DATAFRAME_WATERMARK), relation->with_watermark->event_time, relation->with_watermark->delay_threshold);
         return NULL;
     default: return statistics_step(s, relation);
     }
@@ -768,7 +558,7 @@ static nl_status range(nl_translator *t, const Spark__Connect__Range *message, n
     relation->function.args = (nl_ast_arguments){args, 3};
     *term = nl_relation_term(t->arena, relation);
     if (!message->has_num_partitions || message->num_partitions < 1) return NULL;
-    step s = {.t = t, .arena = t->arena, .left = *term};
+    nl_step s = {.t = t, .arena = t->arena, .left = *term};
     NL_TRY(repartition(&s, NL_AST_PARTITION_SPLIT, message->num_partitions, NULL, 0));
     *term = s.made;
     return NULL;
@@ -858,13 +648,13 @@ static nl_status chain(nl_translator *t, const Spark__Connect__Relation *relatio
     }
     NL_TRY(leaf(t, relation, term));
     if (has_plan_id(*term)) { /* a relation inside of this one has given its own */
-        step s = {.t = t, .arena = t->arena, .left = *term};
-        (void)operated(&s, NL_AST_DATAFRAME_REPARTITION);
+        nl_step s = {.t = t, .arena = t->arena, .left = *term};
+        (void)nl_step_dataframe(&s, NL_AST_DATAFRAME_REPARTITION);
         *term = s.made;
     }
     give_plan_id(*term, relation);
     for (uint32_t i = steps.count; i-- > 0;) {
-        step s = {.t = t, .arena = t->arena, .left = *term};
+        nl_step s = {.t = t, .arena = t->arena, .left = *term};
         NL_TRY(step_of(&s, steps.items[i]));
         give_plan_id(s.made, steps.items[i]);
         *term = s.made;

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/json.h"
 #include "base/log.h"
-#include "catalog/glue/client.h"
-#include "catalog/glue/input.h"
-#include "catalog/pointer.h"
+#include "catalog/glue/glue_private.h"
 #include "storage/s3.h"
 
 #define REQUEST_BYTES_MAX  (16u << 20)
@@ -20,52 +17,36 @@
 #define DATABASE_NAME_MAX  252
 #define TABLE_NAME_MAX     255
 
-typedef struct glue_catalog {
-    nl_catalog base;
-    nl_fs *fs;                /* counted */
-    nl_glue_client *client;   /* owned */
-    nl_metadata_cache *cache; /* owned; or NULL */
-    nl_str warehouse;         /* borrowed from the properties; without a slash at its end; may be empty */
-    nl_str id;                /* glue.id; borrowed; may be empty */
-    bool skips_archive, skips_validation;
-    bool tags_tables, tags_namespaces; /* s3.write.table-tag-enabled, s3.write.namespace-tag-enabled */
-} glue_catalog;
-
 typedef struct glue_pointer {
     nl_pointer base;
-    glue_catalog *catalog; /* which outlives its tables */
+    nl_glue_catalog *catalog; /* which outlives its tables */
     nl_arena *arena;       /* owned: the texts below */
     nl_str database, name, quoted, quoted_database, shown;
 } glue_pointer;
 
-static glue_catalog *self_of(nl_catalog *catalog)
+nl_glue_catalog *nl_glue_of(nl_catalog *catalog)
 {
-    return NL_CONTAINER(catalog, glue_catalog, base);
+    return NL_CONTAINER(catalog, nl_glue_catalog, base);
 }
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-typedef struct glue_request { /* a JSON object being written */
-    nl_builder text;
-    nl_json_writer out;
-} glue_request;
-
-static void write_text(nl_json_writer *out, const char *key, nl_str value)
+void nl_glue_request_text(nl_json_writer *out, const char *key, nl_str value)
 {
     nl_json_key(out, key);
     nl_json_write_text(out, value);
 }
 
-static void request_begin(const glue_catalog *self, glue_request *request)
+void nl_glue_request_begin(const nl_glue_catalog *self, nl_glue_request *request)
 {
     nl_builder_init(&request->text, REQUEST_BYTES_MAX);
     request->out = (nl_json_writer){.out = &request->text};
     nl_json_begin(&request->out, '{');
-    if (self->id.length > 0) write_text(&request->out, "CatalogId", self->id);
+    if (self->id.length > 0) nl_glue_request_text(&request->out, "CatalogId", self->id);
 }
 
 /* Sends the request and ends it. */
-static nl_status request_send(const glue_catalog *self, glue_request *request, const char *operation, bool changes, nl_arena *arena, nl_glue_answer *answer)
+nl_status nl_glue_request_send(const nl_glue_catalog *self, nl_glue_request *request, const char *operation, bool changes, nl_arena *arena, nl_glue_answer *answer)
 {
     nl_json_end(&request->out, '}');
     nl_status status = nl_builder_failed(&request->text) ? NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The request to Glue's %s is longer than 16 MiB", operation) : NULL;
@@ -74,18 +55,18 @@ static nl_status request_send(const glue_catalog *self, glue_request *request, c
     return status;
 }
 
-static nl_str text_of(const json_t *object, const char *key)
+nl_str nl_glue_member_text(const json_t *object, const char *key)
 {
     const json_t *value = object ? json_object_get(object, key) : NULL;
     return json_is_string(value) ? (nl_str){json_string_value(value), json_string_length(value)} : (nl_str){0};
 }
 
-static const json_t *member_of(const json_t *object, const char *key)
+const json_t *nl_glue_member(const json_t *object, const char *key)
 {
     return object ? json_object_get(object, key) : NULL;
 }
 
-static bool is_missing(const nl_glue_answer *answer)
+bool nl_glue_is_missing(const nl_glue_answer *answer)
 {
     return nl_glue_is(answer, "EntityNotFoundException");
 }
@@ -101,22 +82,22 @@ static bool is_valid_name(nl_str name, size_t length_max)
     return name.length > 0 && name.length <= length_max;
 }
 
-static nl_str scope_text(nl_arena *arena, const nl_str *parts, uint32_t part_count)
+nl_str nl_glue_scope_text(nl_arena *arena, const nl_str *parts, uint32_t part_count)
 {
     nl_str text = NL_STR("");
     for (uint32_t i = 0; i < part_count; i++) text = i ? nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(text), NL_STR_ARG(parts[i])) : parts[i];
     return text;
 }
 
-static bool is_valid_scope(const glue_catalog *self, const nl_str *parts, uint32_t part_count)
+static bool is_valid_scope(const nl_glue_catalog *self, const nl_str *parts, uint32_t part_count)
 {
     return self->skips_validation ? part_count > 0 : part_count == 1 && is_valid_name(parts[0], DATABASE_NAME_MAX);
 }
 
-static nl_status database_of(const glue_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *database)
+nl_status nl_glue_database_name(const nl_glue_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_str *database)
 {
     if (!is_valid_scope(self, parts, part_count)) {
-        const nl_str scope = scope_text(arena, parts, part_count);
+        const nl_str scope = nl_glue_scope_text(arena, parts, part_count);
         return NL_RAISE_TEXT(NILAS_VALIDATION_FAILED, "Cannot convert namespace " NL_STR_FMT " to Glue database name, because it must be 1-252 chars of lowercase letters, numbers, underscore",
                              NL_STR_ARG(scope));
     }
@@ -124,12 +105,12 @@ static nl_status database_of(const glue_catalog *self, const nl_str *parts, uint
     return NULL;
 }
 
-static bool is_valid_identifier(const glue_catalog *self, const nl_identifier *identifier)
+static bool is_valid_identifier(const nl_glue_catalog *self, const nl_identifier *identifier)
 {
     return is_valid_scope(self, identifier->namespace_parts, identifier->namespace_count) && (self->skips_validation || is_valid_name(identifier->name, TABLE_NAME_MAX));
 }
 
-static nl_status table_not_found(const glue_catalog *self, const nl_identifier *identifier, nl_arena *arena)
+static nl_status table_not_found(const nl_glue_catalog *self, const nl_identifier *identifier, nl_arena *arena)
 {
     return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_quoted_identifier(arena, &self->base, identifier)));
 }
@@ -137,24 +118,24 @@ static nl_status table_not_found(const glue_catalog *self, const nl_identifier *
 /* ---- Glue's tables --------------------------------------------------------------------------------------------- */
 
 /* *table: the Glue table, or NULL when there is none. */
-static nl_status get_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, const json_t **table)
+static nl_status get_table(const nl_glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, const json_t **table)
 {
-    glue_request request;
+    nl_glue_request request;
     nl_glue_answer answer;
     *table = NULL;
-    request_begin(self, &request);
-    write_text(&request.out, "DatabaseName", database);
-    write_text(&request.out, "Name", name);
-    NL_TRY(request_send(self, &request, "GetTable", false, arena, &answer));
-    if (is_missing(&answer)) return NULL;
+    nl_glue_request_begin(self, &request);
+    nl_glue_request_text(&request.out, "DatabaseName", database);
+    nl_glue_request_text(&request.out, "Name", name);
+    NL_TRY(nl_glue_request_send(self, &request, "GetTable", false, arena, &answer));
+    if (nl_glue_is_missing(&answer)) return NULL;
     NL_TRY(nl_glue_failure(&answer, "GetTable", false));
-    *table = member_of(answer.json, "Table");
+    *table = nl_glue_member(answer.json, "Table");
     return json_is_object(*table) ? NULL : nl_json_corrupt(NL_STR("the answer to Glue's GetTable"), "Table: is no object");
 }
 
-static bool is_iceberg(const json_t *table)
+bool nl_glue_is_iceberg(const json_t *table)
 {
-    return nl_str_is_nocase(text_of(member_of(table, "Parameters"), "table_type"), "iceberg");
+    return nl_str_is_nocase(nl_glue_member_text(nl_glue_member(table, "Parameters"), "table_type"), "iceberg");
 }
 
 static void pause_before(int tries)
@@ -167,18 +148,18 @@ static void pause_before(int tries)
 typedef enum deletion { NOT_THERE, DELETED, GONE } deletion;
 
 /* A second time does no harm. */
-static nl_status delete_table(const glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, deletion *result)
+static nl_status delete_table(const nl_glue_catalog *self, nl_str database, nl_str name, nl_arena *arena, deletion *result)
 {
     for (int tries = 1;; tries++) {
-        glue_request request;
+        nl_glue_request request;
         nl_glue_answer answer = {0};
-        request_begin(self, &request);
-        write_text(&request.out, "DatabaseName", database);
-        write_text(&request.out, "Name", name);
-        nl_status status = request_send(self, &request, "DeleteTable", true, arena, &answer);
+        nl_glue_request_begin(self, &request);
+        nl_glue_request_text(&request.out, "DatabaseName", database);
+        nl_glue_request_text(&request.out, "Name", name);
+        nl_status status = nl_glue_request_send(self, &request, "DeleteTable", true, arena, &answer);
         if (!status) {
-            *result = !is_missing(&answer) ? DELETED : tries > 1 ? GONE : NOT_THERE;
-            if (is_missing(&answer)) return NULL;
+            *result = !nl_glue_is_missing(&answer) ? DELETED : tries > 1 ? GONE : NOT_THERE;
+            if (nl_glue_is_missing(&answer)) return NULL;
             status = nl_glue_failure(&answer, "DeleteTable", true);
         }
         if (!status || nl_error_kind_of(status) != NL_KIND_UNKNOWN_STATE || tries == UNKNOWN_TRIES_MAX) return status;
@@ -194,8 +175,8 @@ static nl_status glue_read(nl_pointer *base, nl_arena *arena, nl_str *metadata_f
     glue_pointer *self = NL_CONTAINER(base, glue_pointer, base);
     const json_t *table;
     NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
-    if (!table || !is_iceberg(table)) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
-    *metadata_file = text_of(member_of(table, "Parameters"), "metadata_location");
+    if (!table || !nl_glue_is_iceberg(table)) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    *metadata_file = nl_glue_member_text(nl_glue_member(table, "Parameters"), "metadata_location");
     if (metadata_file->length == 0) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The Glue table " NL_STR_FMT " names no metadata file (metadata_location).", NL_STR_ARG(self->shown));
     return NULL;
 }
@@ -208,16 +189,16 @@ static void write_parameters(nl_json_writer *out, const json_t *existing, nl_str
     json_t *value;
     nl_json_key(out, "Parameters");
     nl_json_begin(out, '{');
-    json_object_foreach(NL_UNCONST(member_of(existing, "Parameters")), key, value)
+    json_object_foreach(NL_UNCONST(nl_glue_member(existing, "Parameters")), key, value)
     {
         bool is_own = false;
         for (size_t i = 0; i < NL_COUNT(own); i++)
             is_own = is_own || (strcmp(key, own[i]) == 0 && (i < 2 || previous.length > 0));
-        if (!is_own && json_is_string(value)) write_text(out, key, (nl_str){json_string_value(value), json_string_length(value)});
+        if (!is_own && json_is_string(value)) nl_glue_request_text(out, key, (nl_str){json_string_value(value), json_string_length(value)});
     }
-    write_text(out, "table_type", NL_STR("ICEBERG"));
-    write_text(out, "metadata_location", next);
-    if (previous.length > 0) write_text(out, "previous_metadata_location", previous);
+    nl_glue_request_text(out, "table_type", NL_STR("ICEBERG"));
+    nl_glue_request_text(out, "metadata_location", next);
+    if (previous.length > 0) nl_glue_request_text(out, "previous_metadata_location", previous);
     nl_json_end(out, '}');
 }
 
@@ -225,8 +206,8 @@ static void write_table_input(nl_json_writer *out, const glue_pointer *self, con
 {
     nl_json_key(out, "TableInput");
     nl_json_begin(out, '{');
-    write_text(out, "Name", self->name);
-    write_text(out, "TableType", NL_STR("EXTERNAL_TABLE"));
+    nl_glue_request_text(out, "Name", self->name);
+    nl_glue_request_text(out, "TableType", NL_STR("EXTERNAL_TABLE"));
     nl_glue_write_table(out, updated, existing);
     write_parameters(out, existing, previous, next);
     nl_json_end(out, '}');
@@ -236,29 +217,29 @@ static void write_table_input(nl_json_writer *out, const glue_pointer *self, con
 static nl_status send_entry(glue_pointer *self, const json_t *table, nl_str expected, nl_str next, const nl_table_metadata *updated, nl_arena *arena)
 {
     const char *operation = expected.length ? "UpdateTable" : "CreateTable";
-    const nl_str version = text_of(table, "VersionId");
-    glue_request request;
+    const nl_str version = nl_glue_member_text(table, "VersionId");
+    nl_glue_request request;
     nl_glue_answer answer;
-    request_begin(self->catalog, &request);
-    write_text(&request.out, "DatabaseName", self->database);
+    nl_glue_request_begin(self->catalog, &request);
+    nl_glue_request_text(&request.out, "DatabaseName", self->database);
     if (expected.length) {
         nl_json_key(&request.out, "SkipArchive");
         nl_json_write_bool(&request.out, self->catalog->skips_archive);
     }
-    if (version.length > 0) write_text(&request.out, "VersionId", version);
+    if (version.length > 0) nl_glue_request_text(&request.out, "VersionId", version);
     write_table_input(&request.out, self, table, expected, next, updated);
-    NL_TRY(request_send(self->catalog, &request, operation, true, arena, &answer));
+    NL_TRY(nl_glue_request_send(self->catalog, &request, operation, true, arena, &answer));
     if (nl_glue_is(&answer, "AlreadyExistsException")) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted));
     if (nl_glue_is(&answer, "ConcurrentModificationException"))
         return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because Glue detected concurrent update", NL_STR_ARG(self->shown));
-    if (is_missing(&answer) && expected.length) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
-    if (is_missing(&answer)) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", self->quoted_database));
+    if (nl_glue_is_missing(&answer) && expected.length) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
+    if (nl_glue_is_missing(&answer)) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", self->quoted_database));
     return nl_glue_failure(&answer, operation, true);
 }
 
 static nl_status not_expected(const glue_pointer *self, const json_t *table, nl_str expected)
 {
-    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
+    const nl_str current = nl_glue_member_text(nl_glue_member(table, "Parameters"), "metadata_location");
     if (!table) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", self->quoted));
     if (!expected.length) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", self->quoted));
     return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "Cannot commit " NL_STR_FMT " because base metadata location '" NL_STR_FMT "' is not same as the current Glue location '" NL_STR_FMT "'",
@@ -271,7 +252,7 @@ static nl_status try_entry(glue_pointer *self, nl_str expected, nl_str next, con
     const json_t *table = NULL;
     *is_known = !has_doubt;
     if (has_doubt || expected.length) NL_TRY(get_table(self->catalog, self->database, self->name, arena, &table));
-    const nl_str current = text_of(member_of(table, "Parameters"), "metadata_location");
+    const nl_str current = nl_glue_member_text(nl_glue_member(table, "Parameters"), "metadata_location");
     if (table && nl_str_equal(current, next)) {
         *is_known = true;
         return NULL;
@@ -321,7 +302,7 @@ static void glue_pointer_free(nl_pointer *base)
 
 static const nl_pointer_ops pointer_ops = {.read = glue_read, .swap = glue_swap, .free = glue_pointer_free};
 
-static nl_status new_pointer(glue_catalog *self, const nl_identifier *identifier, nl_pointer **pointer)
+static nl_status new_pointer(nl_glue_catalog *self, const nl_identifier *identifier, nl_pointer **pointer)
 {
     glue_pointer *made = calloc(1, sizeof(*made));
     if (!made) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*made)), NL_P("receivedBytes", "0"));
@@ -338,7 +319,7 @@ static nl_status new_pointer(glue_catalog *self, const nl_identifier *identifier
 }
 
 /* The table's file system: the catalog's, or one whose objects carry the table's name as tags. *fs: counted. */
-static nl_status table_fs(glue_catalog *self, const nl_identifier *identifier, nl_fs **fs)
+static nl_status table_fs(nl_glue_catalog *self, const nl_identifier *identifier, nl_fs **fs)
 {
     nl_property tags[2];
     uint32_t count = 0;
@@ -350,7 +331,7 @@ static nl_status table_fs(glue_catalog *self, const nl_identifier *identifier, n
 }
 
 /* *fs: counted. */
-static nl_status new_store(glue_catalog *self, const nl_identifier *identifier, nl_fs **fs, nl_table_store **store)
+static nl_status new_store(nl_glue_catalog *self, const nl_identifier *identifier, nl_fs **fs, nl_table_store **store)
 {
     nl_pointer *pointer;
     nl_fs *own = NULL;
@@ -366,248 +347,11 @@ static nl_status new_store(glue_catalog *self, const nl_identifier *identifier, 
     return status;
 }
 
-/* ---- namespaces ------------------------------------------------------------------------------------------------ */
-
-/* *database: the Glue database, or NULL when there is none. */
-static nl_status get_database(const glue_catalog *self, nl_str name, nl_arena *arena, const json_t **database)
-{
-    glue_request request;
-    nl_glue_answer answer;
-    *database = NULL;
-    request_begin(self, &request);
-    write_text(&request.out, "Name", name);
-    NL_TRY(request_send(self, &request, "GetDatabase", false, arena, &answer));
-    if (is_missing(&answer) || nl_glue_is(&answer, "InvalidInputException")) return NULL;
-    NL_TRY(nl_glue_failure(&answer, "GetDatabase", false));
-    *database = member_of(answer.json, "Database");
-    return json_is_object(*database) ? NULL : nl_json_corrupt(NL_STR("the answer to Glue's GetDatabase"), "Database: is no object");
-}
-
-/* With room for `more`. */
-static nl_property *properties_of(const json_t *database, size_t more, nl_arena *arena, uint32_t *count)
-{
-    const json_t *parameters = member_of(database, "Parameters");
-    nl_property *items = NL_NEW_ARRAY(arena, nl_property, json_object_size(parameters) + 2 + more);
-    const nl_str location = nl_without_slash(text_of(database, "LocationUri")), description = text_of(database, "Description");
-    const char *key;
-    json_t *value;
-    *count = 0;
-    json_object_foreach(NL_UNCONST(parameters), key, value)
-    {
-        if (json_is_string(value)) items[(*count)++] = (nl_property){nl_str_from(key), {json_string_value(value), json_string_length(value)}};
-    }
-    if (location.data) items[(*count)++] = (nl_property){NL_STR("location"), location};
-    if (description.data) items[(*count)++] = (nl_property){NL_STR("comment"), description};
-    return items;
-}
-
-static nl_status glue_namespace_properties(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, const nl_property **properties,
-                                           uint32_t *property_count)
-{
-    glue_catalog *self = self_of(catalog);
-    const json_t *database;
-    nl_str name;
-    NL_TRY(database_of(self, parts, part_count, arena, &name));
-    NL_TRY(get_database(self, name, arena, &database));
-    if (!database) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, catalog, parts, part_count)));
-    *properties = properties_of(database, 0, arena, property_count);
-    return NULL;
-}
-
-static int compare_identifiers(const void *a, const void *b)
-{
-    const nl_identifier *left = a, *right = b;
-    const int order = nl_str_compare(left->namespace_parts[0], right->namespace_parts[0]);
-    return order ? order : nl_str_compare(left->name, right->name);
-}
-
-/* Every page of GetDatabases or GetTables; `note` sees each item. */
-static nl_status each_item(const glue_catalog *self, const char *operation, const char *member, nl_str database, nl_arena *arena, void (*note)(void *, const json_t *), void *argument,
-                           bool *is_there)
-{
-    nl_str token = {0};
-    *is_there = true;
-    do {
-        glue_request request;
-        nl_glue_answer answer;
-        size_t i;
-        json_t *item;
-        request_begin(self, &request);
-        if (database.data) write_text(&request.out, "DatabaseName", database);
-        if (token.length > 0) write_text(&request.out, "NextToken", token);
-        NL_TRY(request_send(self, &request, operation, false, arena, &answer));
-        if (is_missing(&answer)) {
-            *is_there = false;
-            return NULL;
-        }
-        NL_TRY(nl_glue_failure(&answer, operation, false));
-        json_array_foreach(member_of(answer.json, member), i, item) note(argument, item);
-        const nl_str next = text_of(answer.json, "NextToken");
-        if (next.length > 0 && nl_str_equal(next, token)) return nl_json_corrupt(NL_STR("the answer of Glue"), "NextToken: leads nowhere");
-        token = next;
-        NL_TRY(nl_arena_check(arena));
-    } while (token.length > 0);
-    return NULL;
-}
-
-typedef struct name_notes {
-    nl_arena *arena;
-    nl_list names; /* nl_str * */
-    bool has_other; /* a table that is none of Iceberg's */
-} name_notes;
-
-static void note_name(void *argument, const json_t *item)
-{
-    name_notes *notes = argument;
-    nl_str *name = NL_NEW(notes->arena, nl_str);
-    *name = text_of(item, "Name");
-    if (name->length > 0) nl_list_add(notes->arena, &notes->names, name);
-}
-
-static void note_table(void *argument, const json_t *item)
-{
-    name_notes *notes = argument;
-    if (is_iceberg(item)) note_name(argument, item);
-    else notes->has_other = true;
-}
-
-static nl_status glue_list_namespaces(nl_catalog *catalog, const nl_str *parent, uint32_t parent_count, nl_arena *arena, nl_name_list *list)
-{
-    glue_catalog *self = self_of(catalog);
-    name_notes notes = {.arena = arena};
-    bool is_there;
-    if (parent_count > 0) {
-        NL_TRY(nl_catalog_namespace_exists(catalog, parent, parent_count, &is_there));
-        const nl_str scope = scope_text(arena, parent, parent_count);
-        return is_there ? NULL
-                        : NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Glue does not support nested namespace, cannot list namespaces under " NL_STR_FMT, NL_STR_ARG(scope));
-    }
-    NL_TRY(each_item(self, "GetDatabases", "DatabaseList", (nl_str){0}, arena, note_name, &notes, &is_there));
-    list->items = NL_NEW_ARRAY(arena, nl_identifier, notes.names.count);
-    for (uint32_t i = 0; i < notes.names.count; i++) list->items[list->count++] = (nl_identifier){notes.names.items[i], 1, {0}};
-    if (list->count > 1) qsort(list->items, list->count, sizeof(*list->items), compare_identifiers);
-    return nl_arena_check(arena);
-}
-
-static nl_status glue_list_tables(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, nl_arena *arena, nl_name_list *list)
-{
-    glue_catalog *self = self_of(catalog);
-    name_notes notes = {.arena = arena};
-    nl_str database;
-    bool is_there;
-    NL_TRY(database_of(self, parts, part_count, arena, &database));
-    NL_TRY(each_item(self, "GetTables", "TableList", database, arena, note_table, &notes, &is_there));
-    if (!is_there) return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Namespace does not exist: " NL_STR_FMT, NL_STR_ARG(database));
-    list->items = NL_NEW_ARRAY(arena, nl_identifier, notes.names.count);
-    for (uint32_t i = 0; i < notes.names.count; i++) list->items[list->count++] = (nl_identifier){parts, part_count, *(const nl_str *)notes.names.items[i]};
-    if (list->count > 1) qsort(list->items, list->count, sizeof(*list->items), compare_identifiers);
-    return nl_arena_check(arena);
-}
-
-static nl_status put_database(const glue_catalog *self, const char *operation, nl_str name, const nl_property *properties, uint32_t property_count, nl_arena *arena,
-                              nl_glue_answer *answer)
-{
-    const bool is_new = strcmp(operation, "CreateDatabase") == 0;
-    glue_request request;
-    request_begin(self, &request);
-    if (!is_new) write_text(&request.out, "Name", name);
-    nl_json_key(&request.out, "DatabaseInput");
-    nl_glue_write_database(&request.out, name, properties, property_count);
-    return request_send(self, &request, operation, is_new, arena, answer);
-}
-
-static nl_status create_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count, nl_arena *arena)
-{
-    nl_str name;
-    nl_glue_answer answer;
-    NL_TRY(database_of(self, parts, part_count, arena, &name));
-    NL_TRY(put_database(self, "CreateDatabase", name, properties, property_count, arena, &answer));
-    if (nl_glue_is(&answer, "AlreadyExistsException"))
-        return NL_RAISE(SCHEMA_ALREADY_EXISTS, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
-    return nl_glue_failure(&answer, "CreateDatabase", true);
-}
-
-static nl_status glue_create_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *properties, uint32_t property_count)
-{
-    nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = create_namespace_in(self_of(catalog), parts, part_count, properties, property_count, arena);
-    nl_arena_free(arena);
-    return status;
-}
-
-static nl_status drop_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, nl_arena *arena, bool *was_dropped)
-{
-    name_notes notes = {.arena = arena};
-    nl_str name;
-    glue_request request;
-    nl_glue_answer answer;
-    *was_dropped = false;
-    NL_TRY(database_of(self, parts, part_count, arena, &name));
-    NL_TRY(each_item(self, "GetTables", "TableList", name, arena, note_table, &notes, was_dropped));
-    if (!*was_dropped) return NULL;
-    *was_dropped = false;
-    if (notes.names.count > 0 || notes.has_other)
-        return NL_RAISE_TEXT(NILAS_NAMESPACE_NOT_EMPTY, "Cannot drop namespace " NL_STR_FMT " because it still contains %s tables", NL_STR_ARG(name),
-                             notes.names.count > 0 ? "Iceberg" : "non-Iceberg");
-    request_begin(self, &request);
-    write_text(&request.out, "Name", name);
-    NL_TRY(request_send(self, &request, "DeleteDatabase", false, arena, &answer));
-    if (is_missing(&answer)) return NULL;
-    NL_TRY(nl_glue_failure(&answer, "DeleteDatabase", false));
-    *was_dropped = true;
-    return NULL;
-}
-
-static nl_status glue_drop_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, bool *was_dropped)
-{
-    nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = drop_namespace_in(self_of(catalog), parts, part_count, arena, was_dropped);
-    nl_arena_free(arena);
-    return status;
-}
-
-static void remove_property(nl_property *items, uint32_t *count, nl_str key)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < *count; i++)
-        if (!nl_str_equal(items[i].key, key)) items[kept++] = items[i];
-    *count = kept;
-}
-
-static nl_status update_namespace_in(glue_catalog *self, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
-                                     uint32_t removed_count, nl_arena *arena)
-{
-    const json_t *database;
-    nl_str name;
-    nl_glue_answer answer;
-    uint32_t count;
-    NL_TRY(database_of(self, parts, part_count, arena, &name));
-    NL_TRY(get_database(self, name, arena, &database));
-    if (!database) return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, &self->base, parts, part_count)));
-    nl_property *items = properties_of(database, set_count, arena, &count);
-    for (uint32_t i = 0; i < removed_count; i++) remove_property(items, &count, removed[i]);
-    for (uint32_t i = 0; i < set_count; i++) {
-        remove_property(items, &count, set[i].key);
-        items[count++] = set[i];
-    }
-    NL_TRY(put_database(self, "UpdateDatabase", name, items, count, arena, &answer));
-    return nl_glue_failure(&answer, "UpdateDatabase", false);
-}
-
-static nl_status glue_update_namespace(nl_catalog *catalog, const nl_str *parts, uint32_t part_count, const nl_property *set, uint32_t set_count, const nl_str *removed,
-                                       uint32_t removed_count)
-{
-    nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = update_namespace_in(self_of(catalog), parts, part_count, set, set_count, removed, removed_count, arena);
-    nl_arena_free(arena);
-    return status;
-}
-
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 static nl_status glue_load_table(nl_catalog *catalog, const nl_identifier *identifier, nl_iceberg_table **table)
 {
-    glue_catalog *self = self_of(catalog);
+    nl_glue_catalog *self = nl_glue_of(catalog);
     nl_table_store *store;
     nl_fs *fs = NULL;
     if (!is_valid_identifier(self, identifier)) {
@@ -624,14 +368,14 @@ static nl_status glue_load_table(nl_catalog *catalog, const nl_identifier *ident
 
 static nl_status glue_default_location(nl_catalog *catalog, const nl_identifier *identifier, nl_arena *arena, nl_str *location)
 {
-    glue_catalog *self = self_of(catalog);
+    nl_glue_catalog *self = nl_glue_of(catalog);
     const json_t *database;
     nl_str name;
-    NL_TRY(database_of(self, identifier->namespace_parts, identifier->namespace_count, arena, &name));
-    NL_TRY(get_database(self, name, arena, &database));
+    NL_TRY(nl_glue_database_name(self, identifier->namespace_parts, identifier->namespace_count, arena, &name));
+    NL_TRY(nl_glue_load_database(self, name, arena, &database));
     if (!database)
         return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_quoted_namespace(arena, catalog, identifier->namespace_parts, identifier->namespace_count)));
-    const nl_str folder = nl_without_slash(text_of(database, "LocationUri"));
+    const nl_str folder = nl_without_slash(nl_glue_member_text(database, "LocationUri"));
     if (folder.length > 0) {
         *location = nl_arena_f(arena, NL_STR_FMT "/" NL_STR_FMT, NL_STR_ARG(folder), NL_STR_ARG(identifier->name));
         return NULL;
@@ -643,7 +387,7 @@ static nl_status glue_default_location(nl_catalog *catalog, const nl_identifier 
 
 static nl_status glue_new_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str location, nl_arena *arena, nl_fs **fs, nl_table_store **store, nl_str *table_location)
 {
-    glue_catalog *self = self_of(catalog);
+    nl_glue_catalog *self = nl_glue_of(catalog);
     if (!is_valid_identifier(self, identifier)) {
         const nl_str name = nl_identifier_text(arena, identifier);
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid table identifier: " NL_STR_FMT, NL_STR_ARG(name));
@@ -654,7 +398,7 @@ static nl_status glue_new_table(nl_catalog *catalog, const nl_identifier *identi
 }
 
 /* Before a purge; a table whose metadata file is gone is dropped without one, as Java does. */
-static nl_status load_to_purge(glue_catalog *self, const nl_identifier *identifier, nl_iceberg_table **table)
+static nl_status load_to_purge(nl_glue_catalog *self, const nl_identifier *identifier, nl_iceberg_table **table)
 {
     nl_error *error = glue_load_table(&self->base, identifier, table);
     if (!error) return nl_check_purge((*table)->metadata);
@@ -665,16 +409,16 @@ static nl_status load_to_purge(glue_catalog *self, const nl_identifier *identifi
 }
 
 /* DeleteTable takes no version: asking once more just before leaves others no more than that moment for a commit that would be lost. */
-static nl_status metadata_file_of(const glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *metadata_file)
+static nl_status metadata_file_of(const nl_glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_str *metadata_file)
 {
     const json_t *entry;
     NL_TRY(get_table(self, identifier->namespace_parts[0], identifier->name, arena, &entry));
-    *metadata_file = text_of(member_of(entry, "Parameters"), "metadata_location");
+    *metadata_file = nl_glue_member_text(nl_glue_member(entry, "Parameters"), "metadata_location");
     return NULL;
 }
 
 /* What is purged are the files of the metadata that is in force when the entry goes. */
-static nl_status load_last(glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_iceberg_table **table)
+static nl_status load_last(nl_glue_catalog *self, const nl_identifier *identifier, nl_arena *arena, nl_iceberg_table **table)
 {
     for (int tries = 0; tries < PURGE_TRIES_MAX; tries++) {
         nl_str now = {0};
@@ -688,7 +432,7 @@ static nl_status load_last(glue_catalog *self, const nl_identifier *identifier, 
     return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "The table " NL_STR_FMT " is being written to: it was not dropped", NL_STR_ARG(identifier->name));
 }
 
-static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
+static nl_status drop_table_in(nl_glue_catalog *self, const nl_identifier *identifier, bool is_purge, nl_arena *arena, bool *was_dropped)
 {
     const json_t *entry;
     nl_iceberg_table *table = NULL;
@@ -696,7 +440,7 @@ static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifi
     if (!is_valid_identifier(self, identifier)) return NULL;
     const nl_str database = identifier->namespace_parts[0];
     NL_TRY(get_table(self, database, identifier->name, arena, &entry));
-    if (!entry || !is_iceberg(entry)) return NULL;
+    if (!entry || !nl_glue_is_iceberg(entry)) return NULL;
     deletion result = NOT_THERE;
     nl_status status = is_purge ? load_last(self, identifier, arena, &table) : NULL;
     if (!status) status = delete_table(self, database, identifier->name, arena, &result);
@@ -711,46 +455,46 @@ static nl_status drop_table_in(glue_catalog *self, const nl_identifier *identifi
 static nl_status glue_drop_table(nl_catalog *catalog, const nl_identifier *identifier, bool is_purge, bool *was_dropped)
 {
     nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = drop_table_in(self_of(catalog), identifier, is_purge, arena, was_dropped);
+    nl_status status = drop_table_in(nl_glue_of(catalog), identifier, is_purge, arena, was_dropped);
     nl_arena_free(arena);
     return status;
 }
 
 /* The entry under its new name: what Glue knows of the old one. */
-static nl_status copy_entry(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
+static nl_status copy_entry(const nl_glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
 {
     static const char *const members[] = {"Description", "Owner", "TableType", "Parameters", "StorageDescriptor"};
-    glue_request request;
+    nl_glue_request request;
     nl_glue_answer answer;
-    request_begin(self, &request);
-    write_text(&request.out, "DatabaseName", to->namespace_parts[0]);
+    nl_glue_request_begin(self, &request);
+    nl_glue_request_text(&request.out, "DatabaseName", to->namespace_parts[0]);
     nl_json_key(&request.out, "TableInput");
     nl_json_begin(&request.out, '{');
-    write_text(&request.out, "Name", to->name);
+    nl_glue_request_text(&request.out, "Name", to->name);
     for (size_t i = 0; i < NL_COUNT(members); i++) {
-        const json_t *value = member_of(entry, members[i]);
+        const json_t *value = nl_glue_member(entry, members[i]);
         if (!value || json_is_null(value)) continue;
         nl_json_key(&request.out, members[i]);
         nl_json_write_json(&request.out, value);
     }
     nl_json_end(&request.out, '}');
-    NL_TRY(request_send(self, &request, "CreateTable", true, arena, &answer));
+    NL_TRY(nl_glue_request_send(self, &request, "CreateTable", true, arena, &answer));
     if (nl_glue_is(&answer, "AlreadyExistsException")) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_quoted_identifier(arena, &self->base, to)));
     return nl_glue_failure(&answer, "CreateTable", true);
 }
 
 /* *is_there: the new name names the metadata that `entry` does. */
-static nl_status check_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, bool *is_there)
+static nl_status check_copy(const nl_glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, bool *is_there)
 {
     const json_t *copy;
     NL_TRY(get_table(self, to->namespace_parts[0], to->name, arena, &copy));
-    const nl_str wanted = text_of(member_of(entry, "Parameters"), "metadata_location");
-    *is_there = copy && wanted.length > 0 && nl_str_equal(text_of(member_of(copy, "Parameters"), "metadata_location"), wanted);
+    const nl_str wanted = nl_glue_member_text(nl_glue_member(entry, "Parameters"), "metadata_location");
+    *is_there = copy && wanted.length > 0 && nl_str_equal(nl_glue_member_text(nl_glue_member(copy, "Parameters"), "metadata_location"), wanted);
     return NULL;
 }
 
 /* The entry under its new name; when the answer is lost, Glue is asked. */
-static nl_status make_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
+static nl_status make_copy(const nl_glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena)
 {
     bool is_there = false;
     nl_status status = copy_entry(self, entry, to, arena);
@@ -763,7 +507,7 @@ static nl_status make_copy(const glue_catalog *self, const json_t *entry, const 
 }
 
 /* The old entry could not be deleted. The new one goes, unless somebody has committed to it. `status` is taken. */
-static nl_status undo_copy(const glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, nl_status status)
+static nl_status undo_copy(const nl_glue_catalog *self, const json_t *entry, const nl_identifier *to, nl_arena *arena, nl_status status)
 {
     bool is_unchanged = false;
     deletion result;
@@ -778,29 +522,29 @@ static nl_status undo_copy(const glue_catalog *self, const json_t *entry, const 
 }
 
 /* A commit to the old name since it was read would be lost with the entry. */
-static nl_status check_unchanged(const glue_catalog *self, const json_t *entry, const nl_identifier *from, nl_arena *arena)
+static nl_status check_unchanged(const nl_glue_catalog *self, const json_t *entry, const nl_identifier *from, nl_arena *arena)
 {
     nl_str now = {0};
     NL_TRY(metadata_file_of(self, from, arena, &now));
-    if (!now.length || nl_str_equal(now, text_of(member_of(entry, "Parameters"), "metadata_location"))) return NULL;
+    if (!now.length || nl_str_equal(now, nl_glue_member_text(nl_glue_member(entry, "Parameters"), "metadata_location"))) return NULL;
     return NL_RAISE_TEXT(NILAS_COMMIT_FAILED, "The table " NL_STR_FMT " was written to while it was being renamed: it keeps its name", NL_STR_ARG(from->name));
 }
 
 /* Glue cannot rename: the entry is made anew, then the old one goes; should that fail, the new one goes. */
-static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
+static nl_status rename_in(nl_glue_catalog *self, const nl_identifier *from, const nl_identifier *to, nl_arena *arena)
 {
     const json_t *entry = NULL;
     bool is_there;
     deletion result;
     if (!is_valid_identifier(self, from)) return table_not_found(self, from, arena);
-    const nl_str from_text = nl_identifier_text(arena, from), to_text = nl_identifier_text(arena, to), scope = scope_text(arena, to->namespace_parts, to->namespace_count);
+    const nl_str from_text = nl_identifier_text(arena, from), to_text = nl_identifier_text(arena, to), scope = nl_glue_scope_text(arena, to->namespace_parts, to->namespace_count);
     if (!is_valid_identifier(self, to)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Invalid table identifier: " NL_STR_FMT, NL_STR_ARG(to_text));
     NL_TRY(nl_catalog_namespace_exists(&self->base, to->namespace_parts, to->namespace_count, &is_there));
     if (!is_there)
         return NL_RAISE_TEXT(NILAS_NO_SUCH_NAMESPACE, "Cannot rename " NL_STR_FMT " to " NL_STR_FMT " because namespace " NL_STR_FMT " does not exist", NL_STR_ARG(from_text),
                              NL_STR_ARG(to_text), NL_STR_ARG(scope));
     NL_TRY(get_table(self, from->namespace_parts[0], from->name, arena, &entry));
-    if (!entry || !is_iceberg(entry)) return table_not_found(self, from, arena);
+    if (!entry || !nl_glue_is_iceberg(entry)) return table_not_found(self, from, arena);
     NL_TRY(make_copy(self, entry, to, arena));
     nl_status status = check_unchanged(self, entry, from, arena);
     if (!status) status = delete_table(self, from->namespace_parts[0], from->name, arena, &result);
@@ -811,12 +555,12 @@ static nl_status rename_in(glue_catalog *self, const nl_identifier *from, const 
 static nl_status glue_rename_table(nl_catalog *catalog, const nl_identifier *from, const nl_identifier *to)
 {
     nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = rename_in(self_of(catalog), from, to, arena);
+    nl_status status = rename_in(nl_glue_of(catalog), from, to, arena);
     nl_arena_free(arena);
     return status;
 }
 
-static nl_status register_in(glue_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_arena *arena)
+static nl_status register_in(nl_glue_catalog *self, const nl_identifier *identifier, nl_str metadata_file, nl_arena *arena)
 {
     const nl_table_metadata *metadata = NULL;
     nl_pointer *pointer = NULL;
@@ -835,7 +579,7 @@ static nl_status register_in(glue_catalog *self, const nl_identifier *identifier
 static nl_status glue_register_table(nl_catalog *catalog, const nl_identifier *identifier, nl_str metadata_file, nl_iceberg_table **table)
 {
     nl_arena *arena = nl_arena_new(catalog->memory);
-    nl_status status = register_in(self_of(catalog), identifier, metadata_file, arena);
+    nl_status status = register_in(nl_glue_of(catalog), identifier, metadata_file, arena);
     nl_arena_free(arena);
     return status ? status : glue_load_table(catalog, identifier, table);
 }
@@ -844,7 +588,7 @@ static nl_status glue_register_table(nl_catalog *catalog, const nl_identifier *i
 
 static void glue_free(nl_catalog *catalog)
 {
-    glue_catalog *self = self_of(catalog);
+    nl_glue_catalog *self = nl_glue_of(catalog);
     nl_glue_client_free(self->client);
     nl_metadata_cache_free(self->cache);
     if (self->fs) nl_fs_release(self->fs);
@@ -855,12 +599,12 @@ static void glue_free(nl_catalog *catalog)
 static const nl_catalog_ops glue_ops = {
     .type = "glue",
     .has_rename = true,
-    .list_namespaces = glue_list_namespaces,
-    .create_namespace = glue_create_namespace,
-    .drop_namespace = glue_drop_namespace,
-    .namespace_properties = glue_namespace_properties,
-    .update_namespace = glue_update_namespace,
-    .list_tables = glue_list_tables,
+    .list_namespaces = nl_glue_list_namespaces,
+    .create_namespace = nl_glue_create_namespace,
+    .drop_namespace = nl_glue_drop_namespace,
+    .namespace_properties = nl_glue_namespace_properties,
+    .update_namespace = nl_glue_update_namespace,
+    .list_tables = nl_glue_list_tables,
     .load_table = glue_load_table,
     .new_table = glue_new_table,
     .drop_table = glue_drop_table,
@@ -870,7 +614,7 @@ static const nl_catalog_ops glue_ops = {
     .free = glue_free,
 };
 
-static nl_status boolean_of(const glue_catalog *self, const char *key, bool fallback, bool *value)
+static nl_status boolean_of(const nl_glue_catalog *self, const char *key, bool fallback, bool *value)
 {
     const nl_str text = nl_catalog_property(&self->base, key);
     *value = text.data ? nl_str_is_nocase(text, "true") : fallback;
@@ -880,7 +624,7 @@ static nl_status boolean_of(const glue_catalog *self, const char *key, bool fall
 }
 
 /* What writers agree on by other means than Glue's versions would not be kept by nilas, and the other way round. */
-static nl_status refuse_other_locks(const glue_catalog *self)
+static nl_status refuse_other_locks(const nl_glue_catalog *self)
 {
     const nl_str lock = nl_catalog_property(&self->base, "lock-impl");
     bool uses_lake_formation;
@@ -891,7 +635,7 @@ static nl_status refuse_other_locks(const glue_catalog *self)
                          NL_STR_ARG(lock));
 }
 
-static nl_status configure(glue_catalog *self)
+static nl_status configure(nl_glue_catalog *self)
 {
     const nl_str warehouse = nl_catalog_property(&self->base, "warehouse"), id = nl_catalog_property(&self->base, "glue.id");
     self->warehouse = nl_without_slash(warehouse);
@@ -908,7 +652,7 @@ static nl_status configure(glue_catalog *self)
 nl_status nl_glue_catalog_open(nl_str name, const nl_property *properties, uint32_t property_count, const nl_commit_environment *environment, nl_memory *memory,
                                nl_catalog **catalog)
 {
-    glue_catalog *self = calloc(1, sizeof(*self));
+    nl_glue_catalog *self = calloc(1, sizeof(*self));
     if (!self) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*self)), NL_P("receivedBytes", "0"));
     nl_status status = nl_catalog_init(&self->base, &glue_ops, name, properties, property_count, environment, memory);
     if (status) {

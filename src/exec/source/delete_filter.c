@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "column/value.h"
 #include "format/parquet/parquet.h"
+#include "exec/data_formats.h"
 #include "exec/engine.h"
 
 /* ---- equality sets --------------------------------------------------------------------------------------------- */
@@ -173,13 +174,6 @@ void nl_delete_cache_free(nl_delete_cache *cache)
     free(cache);
 }
 
-static nl_status check_format(const nl_data_file *file)
-{
-    if (file->format == NL_FORMAT_PARQUET) return NULL;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read delete files of format %s yet: " NL_STR_FMT, nl_file_format_name(file->format),
-                         NL_STR_ARG(file->path));
-}
-
 /* Its size is in its manifest. Position deletes are read whole; a deletion vector is one range of its file. */
 static nl_status open_delete_file(nl_fs *fs, const nl_data_file *file, nl_file **opened)
 {
@@ -191,16 +185,13 @@ static nl_status open_delete_file(nl_fs *fs, const nl_data_file *file, nl_file *
     return NULL;
 }
 
-nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *source, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
+static nl_status visit_parquet(nl_file *file, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
 {
-    nl_file *file = NULL;
     nl_parquet_footer *footer = NULL;
     nl_parquet_reader *reader = NULL;
     nl_parquet_scan *scan = NULL;
     const nl_parquet_read_options options = {.match = NL_PARQUET_MATCH_FIELD_ID};
-    NL_TRY(check_format(source));
     nl_status status = NULL;
-    NL_GO(open_delete_file(fs, source, &file));
     NL_GO(nl_parquet_footer_read(file, memory, &footer));
     NL_GO(nl_parquet_reader_open(file, footer, wanted, &options, memory, &reader));
     for (uint32_t group = 0; group < footer->row_group_count; group++) {
@@ -220,6 +211,43 @@ done:
     nl_parquet_scan_close(scan);
     nl_parquet_reader_release(reader);
     nl_parquet_footer_release(footer);
+    return status;
+}
+
+static nl_status visit_data(const nl_data_format *format, nl_file *file, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
+{
+    const nl_data_read read = {.wanted = wanted};
+    nl_data_reader *reader = NULL;
+    nl_data_scan *scan = NULL;
+    nl_status status = NULL;
+    NL_GO(nl_data_file_open(format, file, &read, memory, &reader));
+    for (uint32_t part = 0; part < reader->part_count; part++) {
+        NL_GO(nl_data_scan_open(reader, part, memory, &scan));
+        for (uint32_t row_count = 1; row_count > 0;) {
+            nl_batch batch = {0};
+            uint64_t first_row = 0;
+            NL_GO(nl_data_scan_next(scan, &batch, &first_row));
+            row_count = batch.row_count;
+            status = row_count > 0 ? visit(argument, &batch) : NULL;
+            nl_batch_fini(&batch);
+            if (status) goto done;
+        }
+        nl_data_scan_close(scan);
+        scan = NULL;
+    }
+done:
+    nl_data_scan_close(scan);
+    nl_data_reader_close(reader);
+    return status;
+}
+
+nl_status nl_delete_file_read(nl_fs *fs, const nl_data_file *source, const nl_type *wanted, nl_memory *memory, nl_delete_visit visit, void *argument)
+{
+    nl_file *file = NULL;
+    const nl_data_format *format = nl_data_format_of(source->format);
+    NL_TRY(nl_data_format_check(source));
+    NL_TRY(open_delete_file(fs, source, &file));
+    nl_status status = format ? visit_data(format, file, wanted, memory, visit, argument) : visit_parquet(file, wanted, memory, visit, argument);
     nl_file_close(file);
     return status;
 }

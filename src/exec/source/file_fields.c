@@ -21,3 +21,14 @@ int32_t nl_file_field_id(const nl_name_mapping *mapping, const nl_parquet_node *
     }
     return node->parent && !node->parent->parent ? (int32_t)node->child_index + 1 : 0;
 }
+
+int32_t nl_mapped_field_id(const nl_name_mapping *mapping, const nl_str *path, uint32_t depth)
+{
+    const nl_mapped_field *field = NULL;
+    for (uint32_t i = 0; i < depth; i++) {
+        field = nl_name_mapping_find(mapping, path[i]);
+        if (!field) return 0;
+        mapping = &field->nested;
+    }
+    return field && field->has_field_id ? field->field_id : 0;
+}

@@ -18,6 +18,7 @@
 /* Long enough that finding the place in a row group costs nothing. Six pages of writers that end them after 20,000 rows, as
  * Iceberg's do: a page is then seldom unpacked by two workers. */
 #define MORSEL_ROWS 120000u
+#define PART_BYTES          (4ull << 20) /* stored, of files of other formats than Parquet */
 #define RUNTIME_FILTERS_MAX 8u
 #define RUNTIME_TRIAL_ROWS  65536u
 
@@ -25,6 +26,7 @@ typedef struct open_unit { /* a file that some workers read; counted by morsels 
     const nl_scan_unit *unit;
     nl_file *file;
     nl_parquet_reader *reader;
+    nl_data_reader *data;           /* instead of reader: a file of another format. Its parts are its row groups */
     nl_delete_filter deletes;
     nl_arena *arena;
     nl_parquet_rows **group_ranges; /* per row group; NULL: pruned away */
@@ -72,7 +74,8 @@ typedef struct file_reader {
     nl_program_state *filter;   /* or NULL */
     morsel morsel;
     nl_parquet_scan *scan;
-    nl_vector *cached;          /* per read column of the present window: whole columns read for equality deletes */
+    nl_data_scan *data_scan;    /* instead of scan */
+    nl_vector *cached;          /* per read column of the present window: whole columns, read for equality deletes or of other formats */
     uint32_t *rows;             /* NL_BATCH_ROWS: selection under construction */
     uint64_t runtime_seen[RUNTIME_FILTERS_MAX], runtime_kept[RUNTIME_FILTERS_MAX];
     bool runtime_off[RUNTIME_FILTERS_MAX];
@@ -90,6 +93,7 @@ static void close_unit(open_unit *open)
     if (!open) return;
     nl_delete_filter_fini(&open->deletes);
     nl_parquet_reader_release(open->reader);
+    nl_data_reader_close(open->data);
     nl_file_close(open->file);
     nl_arena_free(open->arena);
     free(open);
@@ -124,10 +128,60 @@ static nl_status plan_row_groups(file_scan *self, open_unit *open)
     return NULL;
 }
 
+static const nl_parquet_rows whole_part = {.first_row = 0, .row_count = UINT64_MAX};
+
+static nl_status plan_parts(file_scan *self, open_unit *open)
+{
+    const nl_predicate *predicate = open->unit->is_wholly_matching ? NULL : self->plan.predicate;
+    open->row_group_count = open->data->part_count;
+    open->group_ranges = NL_NEW_ARRAY(open->arena, nl_parquet_rows *, open->row_group_count);
+    open->group_range_counts = NL_NEW_ARRAY(open->arena, uint32_t, open->row_group_count);
+    for (uint32_t i = 0; i < open->row_group_count; i++) {
+        bool may_match = true;
+        if (predicate) NL_TRY(nl_data_part_may_match(open->data, i, predicate, &may_match));
+        if (!may_match) continue;
+        atomic_fetch_add_explicit(&self->groups_read, 1, memory_order_relaxed);
+        open->group_ranges[i] = NL_NEW(open->arena, nl_parquet_rows);
+        *open->group_ranges[i] = whole_part;
+        open->group_range_counts[i] = 1;
+    }
+    atomic_fetch_add_explicit(&self->groups_total, open->row_group_count, memory_order_relaxed);
+    return nl_arena_check(open->arena);
+}
+
+static bool needs_positions(const file_scan *self, const nl_scan_unit *unit)
+{
+    for (uint32_t i = 0; i < self->plan.node->column_count; i++)
+        if (self->plan.columns[i].kind == NL_COLUMN_POSITION || self->plan.columns[i].kind == NL_COLUMN_ROW_ID) return true;
+    for (uint32_t i = 0; unit->task && i < unit->task->delete_count; i++)
+        if (unit->task->deletes[i]->content == NL_CONTENT_POSITION_DELETES) return true;
+    return false;
+}
+
+static nl_status open_data_file(file_scan *self, open_unit *open)
+{
+    const nl_file_scan_plan *plan = &self->plan;
+    const nl_data_read read = {
+        .wanted = plan->read_type,
+        .field_id_of = plan->data_field_id_of,
+        .missing_value_of = plan->missing_value_of,
+        .argument = plan->unit_argument ? plan->unit_argument(plan->owner, open->unit) : plan->owner,
+        .needs_positions = needs_positions(self, open->unit),
+        .part_bytes = PART_BYTES,
+    };
+    NL_TRY(nl_file_ahead_open(self->ahead, open->unit, &open->file));
+    NL_TRY(nl_data_file_open(open->unit->format, open->file, &read, plan->query->memory, &open->data));
+    if (open->unit->task && plan->deletes) NL_TRY(nl_delete_filter_load(plan->deletes, open->unit->task, &open->deletes));
+    atomic_fetch_add_explicit(&self->files_read, 1, memory_order_relaxed);
+    nl_query_has_read(plan->query, 1, nl_file_size(open->file), 0);
+    return plan_parts(self, open);
+}
+
 static nl_status open_file(file_scan *self, open_unit *open)
 {
     nl_parquet_footer *footer = NULL;
     const nl_file_scan_plan *plan = &self->plan;
+    if (open->unit->format) return open_data_file(self, open);
     const nl_parquet_read_options options = {
         .match = plan->match,
         .field_id_of = plan->field_id_of,
@@ -180,6 +234,11 @@ static nl_status take_morsel(open_unit *open, morsel *work)
     *work = (morsel){0};
     while (open->next_group < open->row_group_count && work->range_count == 0) {
         const uint32_t group = open->next_group;
+        if (open->data) {
+            open->next_group++;
+            *work = (morsel){.row_group = group, .ranges = open->group_ranges[group], .range_count = open->group_range_counts[group]};
+            continue;
+        }
         const uint64_t row_count = nl_parquet_reader_footer(open->reader)->row_groups[group].row_count;
         const nl_parquet_rows *ranges = open->group_ranges[group];
         const uint64_t from = open->next_row, to = row_count - from <= MORSEL_ROWS + MORSEL_ROWS / 2 ? row_count : from + MORSEL_ROWS;
@@ -602,12 +661,35 @@ static nl_status begin_morsel(file_reader *self)
     NL_TRY(nl_cancel_check(scan->plan.query->cancel));
     NL_TRY(next_morsel(scan, &self->morsel));
     if (self->morsel.range_count == 0) return NULL;
+    if (self->morsel.open->data) return nl_data_scan_open(self->morsel.open->data, self->morsel.row_group, scan->plan.query->memory, &self->data_scan);
     if (self->morsel.is_first) fetch_group(self->morsel.open, self->morsel.row_group);
     if (self->morsel.is_last) fetch_group(self->morsel.open, self->morsel.row_group + 1);
     NL_TRY(nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,
                                 &self->scan));
     if (nl_path_is_remote(self->morsel.open->unit->path) && scan->plan.node->scan.limit < 0) nl_parquet_scan_follow(self->scan, last_row_around(&self->morsel));
     return NULL;
+}
+
+/* The next rows of another format: all columns are there at once, and wait among the cached ones. */
+static nl_status advance_data(file_reader *self, nl_parquet_window *window)
+{
+    nl_batch rows = {0};
+    uint64_t first_row = 0;
+    NL_TRY(nl_data_scan_next(self->data_scan, &rows, &first_row));
+    for (uint32_t i = 0; i < rows.column_count && rows.row_count > 0; i++)
+        nl_vector_move(&rows.columns[i], &self->cached[i]);
+    *window = (nl_parquet_window){.file_row = first_row, .row_count = rows.row_count};
+    nl_batch_fini(&rows);
+    return NULL;
+}
+
+static void end_morsel(file_reader *self)
+{
+    nl_parquet_scan_close(self->scan);
+    nl_data_scan_close(self->data_scan);
+    self->scan = NULL;
+    self->data_scan = NULL;
+    finish_morsel(scan_of(self->base.scan), &self->morsel);
 }
 
 static nl_status file_reader_next(nl_scan_reader *base, nl_batch *batch, bool *is_done)
@@ -617,16 +699,17 @@ static nl_status file_reader_next(nl_scan_reader *base, nl_batch *batch, bool *i
     *is_done = false;
     for (;;) {
         nl_parquet_window window;
-        if (!self->scan) NL_TRY(begin_morsel(self));
-        if (!self->scan) {
+        if (!self->scan && !self->data_scan) NL_TRY(begin_morsel(self));
+        if (!self->scan && !self->data_scan) {
             *is_done = true;
             return NULL;
         }
-        NL_TRY(nl_parquet_scan_advance(self->scan, &window));
+        if (self->scan)
+            NL_TRY(nl_parquet_scan_advance(self->scan, &window));
+        else
+            NL_TRY_NOTE(advance_data(self, &window), "reading " NL_STR_FMT, NL_STR_ARG(self->morsel.open->unit->path));
         if (window.row_count == 0) {
-            nl_parquet_scan_close(self->scan);
-            self->scan = NULL;
-            finish_morsel(scan, &self->morsel);
+            end_morsel(self);
             continue;
         }
         NL_TRY_NOTE(read_window(self, window, batch), "reading " NL_STR_FMT, NL_STR_ARG(self->morsel.open->unit->path));
@@ -644,6 +727,7 @@ static void free_reader(nl_scan_reader *base)
 {
     file_reader *self = NL_CONTAINER(base, file_reader, base);
     nl_parquet_scan_close(self->scan);
+    nl_data_scan_close(self->data_scan);
     if (self->morsel.open) finish_morsel(scan_of(base->scan), &self->morsel);
     if (self->cached) forget_cached(self);
     if (self->filter) nl_program_state_free(self->filter);

@@ -1,5 +1,6 @@
 /* exec/source/file_scan.h - a scan over Parquet files, Iceberg's or plain ones: the work queue, filters first, late
- * materialisation, deletes, metadata columns.
+ * materialisation, deletes, metadata columns. Files of other formats (format/data_format.h) come along: part by part
+ * instead of range by range, and with all their columns at once.
  *
  * Whoever makes the scan describes its files (units) and columns; the rest is the same for all. A unit is opened by one
  * worker and its row ranges are then shared by all, so that one large row group keeps every core busy.
@@ -8,6 +9,7 @@
 
 #include "exec/scan.h"
 #include "exec/source/delete_filter.h"
+#include "format/data_format.h"
 #include "format/parquet/parquet.h"
 
 typedef enum nl_unit_column_kind {
@@ -27,6 +29,7 @@ typedef struct nl_scan_column { /* one per output column of the scan node */
 
 typedef struct nl_scan_unit { /* one file; lives as long as the scan */
     nl_str path;
+    const nl_data_format *format;  /* NULL: Parquet */
     int64_t row_count;             /* -1: not known before it is opened */
     uint64_t size_bytes;           /* of the file, as metadata says; 0: not known */
     bool never_changes;            /* the path stands for these bytes for ever: a data file of Iceberg */
@@ -46,8 +49,9 @@ typedef struct nl_file_scan_plan {
     uint32_t unit_count;
     nl_parquet_match match;
     const nl_predicate *predicate; /* field ids of read_type; NULL: none */
-    /* Per unit: field ids of files without them, values of missing columns. Either may be NULL. */
+    /* Per unit: field ids of files without them, values of missing columns. Any may be NULL. */
     int32_t (*field_id_of)(void *argument, const nl_parquet_node *node);
+    int32_t (*data_field_id_of)(void *argument, const nl_str *path, uint32_t depth); /* of files of other formats: see nl_data_read */
     bool (*missing_value_of)(void *argument, const nl_field *field, const nl_value **value);
     void *(*unit_argument)(void *owner, const nl_scan_unit *unit); /* the callbacks' argument for a unit; NULL: owner */
     void *owner;

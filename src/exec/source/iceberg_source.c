@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/calendar.h"
+#include "exec/data_formats.h"
 #include "exec/source/file_fields.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
@@ -195,6 +196,12 @@ static int32_t mapped_field_id(void *argument, const nl_parquet_node *node)
     return nl_file_field_id(context->source->has_mapping ? &context->source->mapping : NULL, node);
 }
 
+static int32_t mapped_data_field_id(void *argument, const nl_str *path, uint32_t depth)
+{
+    const unit_context *context = argument;
+    return nl_mapped_field_id(&context->source->mapping, path, depth);
+}
+
 /* Identity partition values of files that do not hold the column (imported tables), then the initial default. */
 static bool missing_value(void *argument, const nl_field *field, const nl_value **value)
 {
@@ -378,9 +385,7 @@ static void fill_constants(const iceberg_source *self, const column_layout *layo
 
 static nl_status check_readable(const nl_file_task *task)
 {
-    if (task->file->format != NL_FORMAT_PARQUET)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format %s yet: " NL_STR_FMT, nl_file_format_name(task->file->format),
-                             NL_STR_ARG(task->file->path));
+    NL_TRY(nl_data_format_check(task->file));
     if (task->file->key_metadata.data)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read encrypted data files: " NL_STR_FMT, NL_STR_ARG(task->file->path));
     return NULL;
@@ -407,6 +412,7 @@ static nl_status make_units(const iceberg_source *self, const scan_owner *owner,
         nl_scan_unit *unit = &units[(*unit_count)++];
         *unit = (nl_scan_unit){
             .path = task->file->path,
+            .format = nl_data_format_of(task->file->format),
             .row_count = task->file->record_count,
             .size_bytes = (uint64_t)NL_MAX(task->file->file_size_bytes, 0),
             .never_changes = true,
@@ -472,6 +478,7 @@ static nl_status iceberg_open_scan(const nl_table *table, nl_query *query, const
         .fs = nl_fs_retain(self->table->fs),
         .match = NL_PARQUET_MATCH_FIELD_ID,
         .field_id_of = mapped_field_id,
+        .data_field_id_of = self->has_mapping ? mapped_data_field_id : NULL,
         .missing_value_of = missing_value,
         .unit_argument = unit_argument,
         .owner = owner,

@@ -73,6 +73,43 @@ nl_status nl_row_group_may_match(nl_parquet_reader *reader, uint32_t row_group, 
     return status;
 }
 
+/* ---- parts of files of other formats --------------------------------------------------------------------------- */
+
+typedef struct part_question {
+    nl_data_reader *reader;
+    uint32_t part;
+    nl_arena *arena;
+} part_question;
+
+static nl_status part_facts(void *argument, const nl_predicate *leaf, nl_column_facts *facts, bool *is_known)
+{
+    part_question *self = argument;
+    nl_data_bounds bounds = {0};
+    *is_known = false;
+    if (leaf->transform.kind != NL_TRANSFORM_IDENTITY) return NULL;
+    NL_TRY(self->reader->format->part_bounds(self->reader, self->part, leaf->field_id, self->arena, &bounds));
+    const nl_parquet_bounds same = {.has_min = bounds.has_bounds,
+                                    .has_max = bounds.has_bounds,
+                                    .min = bounds.min,
+                                    .max = bounds.max,
+                                    .has_null_count = bounds.has_null_count,
+                                    .null_count = bounds.null_count,
+                                    .value_count = bounds.value_count};
+    *facts = facts_of(&same, bounds.may_have_nan);
+    *is_known = (bounds.has_bounds || bounds.has_null_count) && is_comparable(leaf, &same);
+    return NULL;
+}
+
+nl_status nl_data_part_may_match(nl_data_reader *reader, uint32_t part, const nl_predicate *predicate, bool *may_match)
+{
+    *may_match = true;
+    if (!reader->format->part_bounds) return NULL;
+    part_question self = {.reader = reader, .part = part, .arena = nl_arena_new(NULL)};
+    nl_status status = nl_predicate_may_match_facts(predicate, part_facts, &self, may_match);
+    nl_arena_free(self.arena);
+    return status;
+}
+
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
 typedef struct row_ranges {

@@ -209,40 +209,72 @@ static nl_status decompress(nl_avro_file *in, nl_bytes stored, uint64_t offset, 
     return NULL;
 }
 
-nl_status nl_avro_file_next(nl_avro_file *file, nl_avro_block *block)
+typedef struct block_head {
+    uint64_t start, body; /* in the file */
+    uint64_t row_count;
+    size_t stored_bytes;
+} block_head;
+
+/* The head at the present offset; *has_ended: there is none. */
+static nl_status read_head(nl_avro_file *file, block_head *head, bool *has_ended)
 {
     const uint64_t size = nl_file_size(file->file);
+    *has_ended = file->offset >= size || file->offset >= file->end;
+    if (*has_ended) return NULL;
+    const uint64_t start = file->offset;
+    const uint8_t *data;
+    const size_t head_bytes = (size_t)NL_MIN(20, size - start); /* two varints take at most ten bytes each */
+    NL_TRY(fetch(file, start, head_bytes, &data));
+    nl_cursor cursor = nl_cursor_over(data, head_bytes, nl_file_path(file->file));
+    cursor.file_offset = start;
+    const int64_t row_count = nl_cursor_zigzag(&cursor);
+    const int64_t stored_bytes = nl_cursor_zigzag(&cursor);
+    NL_TRY(nl_cursor_status(&cursor));
+    const uint64_t body = start + cursor.offset;
+    if (row_count < 0 || stored_bytes < 0 || stored_bytes > NL_AVRO_BLOCK_BYTES_MAX || (uint64_t)stored_bytes + SYNC_BYTES > size - body)
+        return corrupt(file, start, "the head of a block claims more than the file holds");
+    *head = (block_head){.start = start, .body = body, .row_count = (uint64_t)row_count, .stored_bytes = (size_t)stored_bytes};
+    return NULL;
+}
+
+nl_status nl_avro_file_next(nl_avro_file *file, nl_avro_block *block)
+{
     for (;;) {
-        if (file->offset >= size || file->offset >= file->end) {
+        block_head head = {0};
+        bool has_ended;
+        const uint8_t *data;
+        NL_TRY(read_head(file, &head, &has_ended));
+        if (has_ended) {
             *block = (nl_avro_block){.file_offset = file->offset};
             return NULL;
         }
-        const uint64_t start = file->offset;
-        const uint8_t *data;
-        const size_t head_bytes = (size_t)NL_MIN(20, size - start); /* two varints take at most ten bytes each */
-        NL_TRY(fetch(file, start, head_bytes, &data));
-        nl_cursor cursor = nl_cursor_over(data, head_bytes, nl_file_path(file->file));
-        cursor.file_offset = start;
-        const int64_t row_count = nl_cursor_zigzag(&cursor);
-        const int64_t stored_bytes = nl_cursor_zigzag(&cursor);
-        NL_TRY(nl_cursor_status(&cursor));
-        const uint64_t body = start + cursor.offset;
-        if (row_count < 0 || stored_bytes < 0 || stored_bytes > NL_AVRO_BLOCK_BYTES_MAX || (uint64_t)stored_bytes + SYNC_BYTES > size - body)
-            return corrupt(file, start, "the head of a block claims more than the file holds");
-        NL_TRY(fetch(file, body, (size_t)stored_bytes + SYNC_BYTES, &data));
-        if (memcmp(data + stored_bytes, file->sync, SYNC_BYTES) != 0)
-            return corrupt(file, body + (uint64_t)stored_bytes, "the sync marker behind a block is wrong");
-        file->offset = body + (uint64_t)stored_bytes + SYNC_BYTES;
-        if (row_count == 0) continue;
+        NL_TRY(fetch(file, head.body, head.stored_bytes + SYNC_BYTES, &data));
+        if (memcmp(data + head.stored_bytes, file->sync, SYNC_BYTES) != 0)
+            return corrupt(file, head.body + head.stored_bytes, "the sync marker behind a block is wrong");
+        file->offset = head.body + head.stored_bytes + SYNC_BYTES;
+        if (head.row_count == 0) continue;
         nl_buffer *plain = NULL;
-        NL_TRY(decompress(file, (nl_bytes){data, (size_t)stored_bytes}, body, &plain));
+        NL_TRY(decompress(file, (nl_bytes){data, head.stored_bytes}, head.body, &plain));
         const uint32_t row_bytes_min = file->schema->bytes_min;
-        if ((uint64_t)row_count > (row_bytes_min ? plain->size_bytes / row_bytes_min : EMPTY_ROWS_MAX)) {
+        if (head.row_count > (row_bytes_min ? plain->size_bytes / row_bytes_min : EMPTY_ROWS_MAX)) {
             nl_buffer_release(plain);
-            return corrupt(file, start, "the head of a block claims more rows than its bytes can hold");
+            return corrupt(file, head.start, "the head of a block claims more rows than its bytes can hold");
         }
-        *block = (nl_avro_block){.data = plain, .row_count = (uint64_t)row_count, .file_offset = start};
+        *block = (nl_avro_block){.data = plain, .row_count = head.row_count, .file_offset = head.start};
         return NULL;
+    }
+}
+
+nl_status nl_avro_file_skip(nl_avro_file *file, nl_avro_head *head)
+{
+    for (;;) {
+        block_head found = {0};
+        bool has_ended;
+        NL_TRY(read_head(file, &found, &has_ended));
+        *head = (nl_avro_head){.row_count = found.row_count, .file_offset = found.start};
+        if (has_ended) return NULL;
+        file->offset = found.body + found.stored_bytes + SYNC_BYTES;
+        if (found.row_count > 0) return NULL;
     }
 }
 

@@ -26,6 +26,12 @@ typedef struct nl_avro_block {
     uint64_t file_offset; /* where the block starts in the file */
 } nl_avro_block;
 NL_MUST_USE nl_status nl_avro_file_next(nl_avro_file *file, nl_avro_block *block);
+/* The next block's head, and goes behind the block, whose bytes are not looked at. row_count 0: the file has ended. */
+typedef struct nl_avro_head {
+    uint64_t row_count;
+    uint64_t file_offset;
+} nl_avro_head;
+NL_MUST_USE nl_status nl_avro_file_skip(nl_avro_file *file, nl_avro_head *head);
 /* A cursor over a block's data that names the file in its errors. */
 nl_cursor nl_avro_block_cursor(const nl_avro_file *file, const nl_avro_block *block);
 

@@ -65,12 +65,38 @@ struct nl_avro_reader {
 
 /* ---- Planning ---- */
 
-static nl_status mismatch(const nl_avro_reader *in, nl_str path, const nl_avro_type *avro, const nl_type *type)
+typedef struct name_path { /* a field and what it lies in */
+    const struct name_path *parent; /* NULL: at the top */
+    nl_str name;
+    uint32_t depth; /* names down to it, its own among them */
+} name_path;
+
+static const nl_str *path_names(nl_arena *arena, const name_path *path)
+{
+    nl_str *names = NL_NEW_ARRAY(arena, nl_str, path->depth);
+    for (const name_path *at = path; at; at = at->parent)
+        names[at->depth - 1] = at->name;
+    return names;
+}
+
+static nl_str dotted(nl_arena *arena, const name_path *path)
+{
+    if (!path->parent) return path->name;
+    const nl_str parent = dotted(arena, path->parent); /* as deep as types are, which is limited */
+    return nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(parent), NL_STR_ARG(path->name));
+}
+
+static name_path path_below(const name_path *parent, nl_str name)
+{
+    return (name_path){parent, name, parent ? parent->depth + 1 : 1};
+}
+
+static nl_status mismatch(const nl_avro_reader *in, const name_path *path, const nl_avro_type *avro, const nl_type *type)
 {
     static const char *const kinds[] = {"null", "boolean", "int", "long", "float", "double", "bytes", "string", "record", "enum", "array", "map", "union", "fixed"};
-    const nl_str name = nl_type_name(in->arena, type);
+    const nl_str name = nl_type_name(in->arena, type), column_name = dotted(in->arena, path);
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "The column " NL_STR_FMT " of " NL_STR_FMT " is Avro's %s and cannot be read as " NL_STR_FMT,
-                         NL_STR_ARG(path), NL_STR_ARG(nl_avro_file_path(in->file)), kinds[avro->kind], NL_STR_ARG(name));
+                         NL_STR_ARG(column_name), NL_STR_ARG(nl_avro_file_path(in->file)), kinds[avro->kind], NL_STR_ARG(name));
 }
 
 static int64_t micros_factor(nl_avro_logical logical)
@@ -130,18 +156,13 @@ static bool plan_leaf(const nl_avro_type *avro, const nl_type *type, step *out)
     }
 }
 
-static nl_str child_path(nl_arena *arena, nl_str path, nl_str name)
-{
-    return path.length ? nl_arena_f(arena, NL_STR_FMT "." NL_STR_FMT, NL_STR_ARG(path), NL_STR_ARG(name)) : name;
-}
-
 /* Where a file's field belongs among the wanted ones; -1: nowhere. */
-static int32_t find_wanted(const nl_avro_reader *in, const nl_type *wanted, const nl_avro_field *field, nl_str path)
+static int32_t find_wanted(const nl_avro_reader *in, const nl_type *wanted, const nl_avro_field *field, const name_path *path)
 {
     nl_avro_match match = in->options.match;
     int32_t field_id = field->field_id;
     if (match == NL_AVRO_MATCH_FIELD_ID && in->asks_for_ids) {
-        if (in->options.field_id_of) field_id = in->options.field_id_of(in->options.argument, path);
+        if (in->options.field_id_of) field_id = in->options.field_id_of(in->options.argument, path_names(in->arena, path), path->depth);
         else match = NL_AVRO_MATCH_NAME; /* Iceberg falls back to the names of the expected schema */
     }
     for (uint32_t i = 0; i < wanted->child_count; i++) {
@@ -154,7 +175,7 @@ static int32_t find_wanted(const nl_avro_reader *in, const nl_type *wanted, cons
     return -1;
 }
 
-static nl_status plan(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, nl_str path, step *out);
+static nl_status plan(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, const name_path *path, step *out);
 
 static const nl_value *missing_value(const nl_avro_reader *in, const nl_field *field)
 {
@@ -163,7 +184,7 @@ static const nl_value *missing_value(const nl_avro_reader *in, const nl_field *f
     return value;
 }
 
-static nl_status plan_record(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, nl_str path, step *out)
+static nl_status plan_record(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, const name_path *path, step *out)
 {
     bool *is_found = NL_NEW_ARRAY(in->arena, bool, (size_t)type->child_count + 1);
     out->action = RECORD;
@@ -173,14 +194,14 @@ static nl_status plan_record(nl_avro_reader *in, const nl_avro_type *avro, const
     NL_TRY(nl_arena_check(in->arena));
     for (uint32_t i = 0; i < avro->field_count; i++) {
         const nl_avro_field *field = &avro->fields[i];
-        const nl_str name = child_path(in->arena, path, field->name);
-        const int32_t place = find_wanted(in, type, field, name);
+        const name_path below = path_below(path, field->name);
+        const int32_t place = find_wanted(in, type, field, &below);
         if (place < 0 || is_found[place]) {
             out->children[i] = (step){.action = SKIP, .avro = field->type};
             continue;
         }
         is_found[place] = true;
-        NL_TRY(plan(in, field->type, type->children[place].type, nl_column_builder_child(builder, (uint32_t)place), name, &out->children[i]));
+        NL_TRY(plan(in, field->type, type->children[place].type, nl_column_builder_child(builder, (uint32_t)place), &below, &out->children[i]));
     }
     for (uint32_t i = 0; i < type->child_count; i++) {
         if (is_found[i]) continue;
@@ -191,7 +212,7 @@ static nl_status plan_record(nl_avro_reader *in, const nl_avro_type *avro, const
 }
 
 static nl_status plan_children(nl_avro_reader *in, const nl_avro_type *const *avro, const nl_type *const *types, uint32_t count,
-                               nl_column_builder *builder, const char *const *names, nl_str path, step *out)
+                               nl_column_builder *builder, const char *const *names, const name_path *path, step *out)
 {
     out->child_count = count;
     out->children = NL_NEW_ARRAY(in->arena, step, count);
@@ -202,12 +223,13 @@ static nl_status plan_children(nl_avro_reader *in, const nl_avro_type *const *av
             out->children[i] = (step){.action = TEXT, .builder = child, .type = types[i]};
             continue;
         }
-        NL_TRY(plan(in, avro[i], types[i], child, child_path(in->arena, path, nl_str_from(names[i])), &out->children[i]));
+        const name_path below = path_below(path, nl_str_from(names[i]));
+        NL_TRY(plan(in, avro[i], types[i], child, &below, &out->children[i]));
     }
     return NULL;
 }
 
-static nl_status plan_nested(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, nl_str path, step *out)
+static nl_status plan_nested(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, const name_path *path, step *out)
 {
     static const char *const list_names[] = {"element"};
     static const char *const map_names[] = {"key", "value"};
@@ -234,7 +256,7 @@ static nl_status plan_nested(nl_avro_reader *in, const nl_avro_type *avro, const
     return plan_children(in, (const nl_avro_type *const[]){pair->fields[0].type, pair->fields[1].type}, types, 2, builder, map_names, path, out);
 }
 
-static nl_status plan(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, nl_str path, step *out)
+static nl_status plan(nl_avro_reader *in, const nl_avro_type *avro, const nl_type *type, nl_column_builder *builder, const name_path *path, step *out)
 {
     *out = (step){.avro = avro, .type = type, .builder = builder, .factor = 1};
     if (type->id == NL_TYPE_NULL) { /* every value is null, whatever the file holds */
@@ -268,14 +290,15 @@ static nl_status plan_columns(nl_avro_reader *in)
         in->columns[i].type = in->wanted->children[i].type;
     for (uint32_t i = 0; i < record->field_count; i++) {
         const nl_avro_field *field = &record->fields[i];
-        const int32_t place = find_wanted(in, in->wanted, field, field->name);
+        const name_path path = path_below(NULL, field->name);
+        const int32_t place = find_wanted(in, in->wanted, field, &path);
         if (place < 0 || in->columns[place].builder) {
             in->steps[i] = (step){.action = SKIP, .avro = field->type};
             continue;
         }
         column *found = &in->columns[place];
         NL_TRY(nl_column_builder_new(found->type, in->memory, &found->builder));
-        NL_TRY(plan(in, field->type, found->type, found->builder, field->name, &in->steps[i]));
+        NL_TRY(plan(in, field->type, found->type, found->builder, &path, &in->steps[i]));
     }
     for (uint32_t i = 0; i < in->wanted->child_count; i++)
         if (!in->columns[i].builder) in->columns[i].value = missing_value(in, &in->wanted->children[i]);

@@ -14,9 +14,9 @@ typedef enum nl_avro_match { NL_AVRO_MATCH_FIELD_ID, NL_AVRO_MATCH_NAME, NL_AVRO
 
 typedef struct nl_avro_read_options {
     nl_avro_match match; /* FIELD_ID: as in files without ids NAME would, when field_id_of is NULL */
-    /* The id of a file's field for files without ids (name mapping); `path` is dotted, with element, key and value.
-     * 0: none. Only asked when the file has no ids. */
-    int32_t (*field_id_of)(void *argument, nl_str path);
+    /* The id of a file's field for files without ids (name mapping): path[0..depth) are the names down to it, with element,
+     * key and value. 0: none. Only asked when the file has no ids. */
+    int32_t (*field_id_of)(void *argument, const nl_str *path, uint32_t depth);
     /* The value of a wanted field that the file lacks (initial default), at any level. False: null. NULL: always null.
      * *value is borrowed as long as the reader lives. */
     bool (*missing_value_of)(void *argument, const nl_field *field, const nl_value **value);

@@ -240,10 +240,10 @@ static void test_unions_enums_and_other_units(void **state)
     }
 }
 
-static int32_t id_of(void *argument, nl_str path)
+static int32_t id_of(void *argument, const nl_str *path, uint32_t depth)
 {
     (void)argument;
-    return nl_str_is(path, "e") ? 5 : nl_str_is(path, "list") ? 6 : 0;
+    return depth == 1 && nl_str_is(path[0], "e") ? 5 : depth == 1 && nl_str_is(path[0], "list") ? 6 : 0;
 }
 
 static void test_files_without_ids_are_mapped_by_name(void **state)

@@ -245,6 +245,11 @@ uint64_t nl_avro_writer_bytes(const nl_avro_writer *writer)
     return nl_output_position(writer->output) + writer->sink.length;
 }
 
+size_t nl_avro_writer_memory(const nl_avro_writer *writer)
+{
+    return writer->sink.capacity + (writer->packed ? writer->packed->size_bytes : 0);
+}
+
 nl_status nl_avro_writer_close(nl_avro_writer *writer, uint64_t *bytes)
 {
     nl_status status = flush_block(writer);

@@ -74,6 +74,7 @@ NL_MUST_USE nl_status nl_avro_writer_end_row(nl_avro_writer *writer);
 NL_MUST_USE nl_status nl_avro_writer_append(nl_avro_writer *writer, const nl_type *type, const nl_batch *batch);
 uint64_t nl_avro_writer_rows(const nl_avro_writer *writer);
 uint64_t nl_avro_writer_bytes(const nl_avro_writer *writer); /* the file's so far, with the open block uncompressed */
+size_t nl_avro_writer_memory(const nl_avro_writer *writer);  /* buffered now */
 /* Writes what is left and publishes the file; *bytes (may be NULL) is its size. Takes writer, also on failure. */
 NL_MUST_USE nl_status nl_avro_writer_close(nl_avro_writer *writer, uint64_t *bytes);
 void nl_avro_writer_abort(nl_avro_writer *writer); /* nothing stays behind; NULL is fine */

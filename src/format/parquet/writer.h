@@ -11,6 +11,7 @@
 #include "column/batch.h"
 #include "column/value.h"
 #include "format/parquet/footer.h"
+#include "format/written.h"
 
 typedef struct nl_parquet_writer nl_parquet_writer;
 
@@ -80,27 +81,8 @@ uint64_t nl_parquet_writer_row_count(const nl_parquet_writer *writer);
 uint64_t nl_parquet_writer_bytes(const nl_parquet_writer *writer);
 size_t nl_parquet_writer_memory(const nl_parquet_writer *writer); /* buffered now */
 
-typedef struct nl_parquet_leaf_metrics {
-    int32_t field_id;
-    nl_str path;              /* dotted */
-    const nl_type *type;      /* of the leaf */
-    bool is_repeated;         /* below a list or map: Iceberg keeps no counts or bounds of these */
-    uint64_t column_bytes;    /* compressed, all row groups */
-    uint64_t value_count;     /* entries, nulls included */
-    uint64_t null_count;
-    uint64_t nan_count;       /* FLOAT, DOUBLE */
-    bool has_bounds;          /* false: no value other than null and NaN, or no_statistics */
-    nl_value lower, upper;    /* at full precision; BINARY and STRING whole. UUID, FIXED: BINARY values */
-} nl_parquet_leaf_metrics;
-
-typedef struct nl_parquet_written { /* lives in the arena given to close */
-    uint64_t row_count;
-    uint64_t file_bytes;
-    nl_parquet_leaf_metrics *leaves;
-    uint32_t leaf_count;
-    uint64_t *split_offsets; /* starts of the row groups */
-    uint32_t split_offset_count;
-} nl_parquet_written;
+typedef nl_written_leaf nl_parquet_leaf_metrics; /* column_bytes: of all row groups; has_bounds: false with no_statistics too */
+typedef nl_written_file nl_parquet_written;       /* split_offsets: starts of the row groups */
 
 /* Writes what is left and the footer, and publishes the file. Takes writer, also on failure (then nothing is visible). */
 NL_MUST_USE nl_status nl_parquet_writer_close(nl_parquet_writer *writer, nl_arena *arena, nl_parquet_written *written);

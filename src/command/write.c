@@ -132,6 +132,7 @@ nl_write_options nl_write_options_of(nl_command *command, const nl_ast_propertie
 {
     nl_write_options result = {
         .format = option(options, "write-format"),
+        .delete_format = option(options, "delete-format"),
         .codec = option(options, "compression-codec"),
         .codec_level = option(options, "compression-level"),
         .distribution_mode = option(options, "distribution-mode"),

@@ -8,7 +8,8 @@
 typedef enum nl_write_verb { NL_WRITE_INSERT, NL_WRITE_DELETE, NL_WRITE_UPDATE, NL_WRITE_MERGE } nl_write_verb;
 
 typedef struct nl_write_options { /* zero: the table's properties, then the defaults */
-    nl_str format;                 /* write-format; empty: write.format.default. avro and parquet */
+    nl_str format;                 /* write-format; empty: write.format.default */
+    nl_str delete_format;          /* delete-format; empty: write.delete.format.default, or as the data */
     nl_str codec;                  /* compression-codec */
     nl_str codec_level;
     int64_t target_file_bytes;

@@ -19,7 +19,7 @@ typedef struct nl_written_leaf { /* a column of the file without children */
 typedef struct nl_written_file { /* lives in the arena given to the writer's close */
     uint64_t row_count;
     uint64_t file_bytes;
-    nl_written_leaf *leaves;  /* of formats that keep statistics */
+    nl_written_leaf *leaves;  /* NULL: the format keeps no statistics */
     uint32_t leaf_count;
     uint64_t *split_offsets;  /* where the file can be cut: starts of row groups, stripes */
     uint32_t split_offset_count;

@@ -35,7 +35,7 @@ nl_status nl_relocate_delete_entry(const nl_relocation *self, nl_data_file *file
 
 typedef struct delete_copy {
     const nl_relocation *relocation;
-    nl_parquet_writer *writer;
+    nl_file_output out;
 } delete_copy;
 
 static nl_status append_paths(const nl_relocation *relocation, const nl_vector *paths, uint32_t count, nl_arena *arena, nl_column_builder *builder)
@@ -68,7 +68,7 @@ static nl_status copy_batch(void *argument, const nl_batch *batch)
         status = nl_column_builder_finish(builder, &moved.columns[0]);
         nl_vector_fini(&paths);
     }
-    if (!status) status = nl_parquet_writer_append(self->writer, &moved);
+    if (!status) status = nl_file_output_append(&self->out, &moved);
     nl_column_builder_free(builder);
     nl_arena_free(arena);
     nl_batch_fini(&moved);
@@ -81,19 +81,19 @@ nl_status nl_relocate_delete_file(nl_relocation *self, const nl_data_file *file,
     nl_memory *memory = self->call->command->memory;
     delete_copy copy = {.relocation = self};
     nl_output *output = NULL;
-    nl_parquet_written written;
+    nl_written_file written;
     nl_str staged;
     const nl_type *type = nl_position_delete_type(self->arena);
-    const nl_parquet_write_options options = nl_parquet_write_options_default();
+    const nl_file_output_options options = {.format = file->format, .parquet = nl_parquet_write_options_default()};
     NL_TRY(nl_relocate_staging(self, file->path, &staged));
     NL_TRY(nl_fs_create(table->fs, staged, &output));
-    NL_TRY(nl_position_delete_writer(output, type, &options, memory, &copy.writer));
+    NL_TRY(nl_position_delete_open(output, type, &options, memory, &copy.out));
     nl_status status = nl_note_if(nl_delete_file_read(table->fs, file, type, memory, copy_batch, &copy), NL_HERE, "reading position deletes " NL_STR_FMT, NL_STR_ARG(file->path));
     if (status) {
-        nl_parquet_writer_abort(copy.writer);
+        nl_file_output_abort(&copy.out);
         return status;
     }
-    NL_TRY_NOTE(nl_parquet_writer_close(copy.writer, self->arena, &written), "writing " NL_STR_FMT, NL_STR_ARG(staged));
+    NL_TRY_NOTE(nl_file_output_close(&copy.out, self->arena, &written), "writing " NL_STR_FMT, NL_STR_ARG(staged));
     *size_bytes = (int64_t)written.file_bytes;
     return NULL;
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "exec/data_formats.h"
+
 static nl_rewritten_file *find_rewritten(const nl_relocation *self, nl_str path)
 {
     for (uint32_t low = 0, high = self->rewritten.count; low < high;) {
@@ -103,7 +105,7 @@ static nl_status list_deletes(nl_relocation *self, const nl_manifest_file *liste
     for (uint32_t i = 0; !status && i < manifest->entry_count; i++) {
         const nl_manifest_entry *entry = &manifest->entries[i];
         if (entry->file.content != NL_CONTENT_POSITION_DELETES || !is_copied(self, entry)) continue;
-        if (entry->file.format != NL_FORMAT_PARQUET) status = NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Unsupported file format: %s", nl_file_format_name(entry->file.format));
+        if (!nl_data_file_is_deletion_vector(&entry->file)) status = nl_data_format_check(&entry->file);
         nl_data_file *copy = NL_NEW(self->arena, nl_data_file);
         *copy = nl_data_file_copy(self->arena, &entry->file, manifest->spec->field_count);
         nl_list_add(self->arena, files, copy);

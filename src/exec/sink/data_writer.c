@@ -17,7 +17,7 @@
 struct nl_data_writer {
     nl_write_target *target;
     nl_value *partition;       /* in the target's arena; NULL: unpartitioned */
-    nl_parquet_writer *writer; /* of the open file; or NULL */
+    nl_file_output output;
     nl_str path;
     size_t memory;             /* part of target->memory_used */
 };
@@ -89,7 +89,7 @@ static void column_options(const nl_write_target *target, nl_parquet_write_optio
 
 static nl_status parquet_options(nl_write_target *target, const nl_write_options *given)
 {
-    nl_parquet_write_options *out = &target->options;
+    nl_parquet_write_options *out = &target->data.parquet;
     *out = nl_parquet_write_options_default();
     out->writes_checksums = true; /* as parquet-mr: a flipped bit is noticed and is no wrong row */
     NL_TRY(nl_parquet_encoders_new(target->query->memory, &out->encoders)); /* shared by all open files */
@@ -110,11 +110,88 @@ static nl_status parquet_options(nl_write_target *target, const nl_write_options
     return NULL;
 }
 
-static nl_status check_format(const nl_write_target *target, const nl_write_options *given)
+static nl_status choose_formats(nl_write_target *target, const nl_write_options *given)
 {
     const nl_str format = chosen(given->format, target->metadata, "write.format.default", "parquet");
-    if (nl_str_is_nocase(format, "parquet")) return NULL;
-    return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot write data files of format " NL_STR_FMT " yet; parquet it can", NL_STR_ARG(format));
+    const nl_str deletes = chosen(given->delete_format, target->metadata, "write.delete.format.default", "");
+    NL_TRY(nl_data_format_find(format, &target->data.format));
+    target->deletes.format = target->data.format;
+    return deletes.length ? nl_data_format_find(deletes, &target->deletes.format) : NULL;
+}
+
+/* ---- files of other formats ---- */
+
+static nl_str data_property(void *argument, const char *name)
+{
+    return nl_table_property(argument, name, NULL);
+}
+
+/* write.delete.avro.x before write.avro.x. */
+static nl_str delete_property(void *argument, const char *name)
+{
+    static const char write_prefix[] = "write.";
+    nl_builder key;
+    nl_builder_init(&key, 1 << 16);
+    nl_append_f(&key, "write.delete.%s", name + sizeof write_prefix - 1);
+    const nl_str value = nl_table_property(argument, nl_builder_c(&key), NULL);
+    nl_builder_fini(&key);
+    return value.data ? value : nl_table_property(argument, name, NULL);
+}
+
+/* With the columns that keep a row's identity, where rows have them. */
+static const nl_ice_type *written_type(const nl_write_target *target, bool has_lineage)
+{
+    static const nl_str docs[] = {NL_STR_INIT("Implicit row ID that is automatically assigned"), NL_STR_INIT("Sequence number when the row was last updated")};
+    static const nl_str names[] = {NL_STR_INIT("_row_id"), NL_STR_INIT("_last_updated_sequence_number")};
+    static const int32_t ids[] = {NL_FIELD_ID_ROW_ID, NL_FIELD_ID_LAST_UPDATED_SEQUENCE_NUMBER};
+    const nl_ice_type *root = target->schema->root;
+    if (!has_lineage) return root;
+    nl_ice_field *fields = NL_NEW_ARRAY(target->arena, nl_ice_field, (size_t)root->field_count + 2);
+    memcpy(fields, root->fields, root->field_count * sizeof(*fields));
+    for (uint32_t i = 0; i < 2; i++)
+        fields[root->field_count + i] = (nl_ice_field){.id = ids[i], .name = names[i], .type = nl_ice_type_of(NL_ICE_LONG), .doc = docs[i]};
+    return nl_ice_type_struct(target->arena, fields, root->field_count + 2);
+}
+
+static void stored_columns(const nl_write_target *target, nl_data_write *out)
+{
+    nl_data_column *columns = NL_NEW_ARRAY(target->arena, nl_data_column, target->schema->column_count);
+    for (uint32_t i = 0; i < target->schema->column_count; i++) {
+        const nl_ice_type *type = target->schema->columns[i].field->type;
+        nl_data_stored stored = NL_DATA_STORED_DEFAULT;
+        if (type->id == NL_ICE_UUID) stored = NL_DATA_STORED_UUID;
+        if (type->id == NL_ICE_FIXED) stored = NL_DATA_STORED_FIXED;
+        if (type->id == NL_ICE_TIME) stored = NL_DATA_STORED_TIME;
+        if (type->id == NL_ICE_TIMESTAMP_NS || type->id == NL_ICE_TIMESTAMPTZ_NS) stored = NL_DATA_STORED_TIMESTAMP_NANOS;
+        if (stored == NL_DATA_STORED_DEFAULT) continue;
+        columns[out->column_count++] = (nl_data_column){target->schema->columns[i].field->id, stored, type->id == NL_ICE_FIXED ? type->length : 0};
+    }
+    out->columns = columns;
+}
+
+/* What a file of a format without a road of its own is told. */
+static void data_write_of(const nl_write_target *target, const nl_write_options *given, nl_file_output_options *options, bool is_deletes)
+{
+    const nl_data_format *format = nl_data_format_of(options->format);
+    nl_data_write *out = &options->data;
+    if (!format) return;
+    out->argument = (void *)(uintptr_t)target->metadata;
+    out->property_of = is_deletes ? delete_property : data_property;
+    const char *codec_key = nl_str_c(target->arena, nl_arena_f(target->arena, "write.%s.compression-codec", format->name));
+    const char *level_key = nl_str_c(target->arena, nl_arena_f(target->arena, "write.%s.compression-level", format->name));
+    out->codec = given->codec.length ? given->codec : out->property_of(out->argument, codec_key);
+    out->codec_level = given->codec_level.length ? given->codec_level : out->property_of(out->argument, level_key);
+    if (is_deletes) return; /* what their rows are is said by who writes them */
+    nl_builder schema;
+    nl_builder_init(&schema, NL_JSON_BYTES_MAX);
+    nl_ice_type_append_avro(written_type(target, given->has_lineage), NL_STR("table"), &schema);
+    out->avro_schema = nl_arena_str(target->arena, nl_builder_str(&schema));
+    nl_builder_fini(&schema);
+    nl_data_pair *pair = NL_NEW(target->arena, nl_data_pair);
+    *pair = (nl_data_pair){NL_STR("iceberg.schema"), target->schema_json};
+    out->metadata = pair;
+    out->metadata_count = 1;
+    stored_columns(target, out);
 }
 
 /* Columns are found by their ids; their names in files are ones that Avro allows, as in Java. True recursion: types have a
@@ -178,12 +255,15 @@ static nl_status fill_target(nl_write_target *target, const nl_write_options *gi
     target->schema = nl_table_schema(target->metadata);
     target->spec = given->has_spec_id ? nl_table_spec_by_id(target->metadata, given->spec_id) : nl_table_spec(target->metadata);
     if (!target->spec) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Output spec id %d is not a valid spec id for table", given->spec_id);
-    NL_TRY(check_format(target, given));
+    NL_TRY(choose_formats(target, given));
     NL_TRY(nl_ice_type_to_sql(target->arena, target->schema->root, &target->file_type));
     target->file_type = with_file_names(target->arena, target->file_type);
     if (given->has_lineage) target->file_type = with_lineage(target->arena, target->file_type);
     target->schema_json = schema_json(target, given->has_lineage);
-    NL_TRY(parquet_options(target, given));
+    if (target->data.format == NL_FORMAT_PARQUET || target->deletes.format == NL_FORMAT_PARQUET) NL_TRY(parquet_options(target, given));
+    target->deletes.parquet = target->data.parquet;
+    data_write_of(target, given, &target->data, false);
+    data_write_of(target, given, &target->deletes, true);
     target->target_bytes = given->target_file_bytes;
     if (target->target_bytes <= 0)
         NL_TRY(number_property(target->metadata, "write.target-file-size-bytes", TARGET_BYTES_DEFAULT, INT64_MAX / 2, &target->target_bytes));
@@ -215,7 +295,7 @@ nl_status nl_write_target_init(nl_write_target *target, nl_query *query, nl_iceb
 
 void nl_write_target_fini(nl_write_target *target)
 {
-    nl_parquet_encoders_free(target->options.encoders);
+    nl_parquet_encoders_free(target->data.parquet.encoders);
     nl_table_metadata_release(target->metadata);
     nl_fs_release(target->fs);
     nl_arena_free(target->arena);
@@ -226,9 +306,10 @@ nl_status nl_write_target_path(nl_write_target *target, const nl_partition_spec 
 {
     const uint32_t number = atomic_fetch_add(&target->file_number, 1);
     nl_mutex_lock(&target->mutex);
-    static const char *const endings[] = {"parquet", "-deletes.parquet", "-deletes.puffin"};
-    const nl_str name = kind == NL_WRITTEN_DATA ? nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-0-%05u.parquet", NL_STR_ARG(target->query_id), number)
-                                                : nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%05u%s", NL_STR_ARG(target->query_id), number, endings[kind]);
+    const nl_file_format format = kind == NL_WRITTEN_DATA ? target->data.format : kind == NL_WRITTEN_DELETES ? target->deletes.format : NL_FORMAT_PUFFIN;
+    static const char *const endings[] = {[NL_FORMAT_PARQUET] = "parquet", [NL_FORMAT_AVRO] = "avro", [NL_FORMAT_ORC] = "orc", [NL_FORMAT_PUFFIN] = "puffin"};
+    const nl_str name = nl_arena_f(target->arena, "00000-0-" NL_STR_FMT "-%s%05u%s.%s", NL_STR_ARG(target->query_id), kind == NL_WRITTEN_DATA ? "0-" : "", number,
+                                   kind == NL_WRITTEN_DATA ? "" : "-deletes", endings[format]);
     *path = nl_data_location(target->arena, target->metadata, spec, partition, name);
     nl_str *noted = NL_NEW(target->arena, nl_str);
     *noted = *path;
@@ -267,7 +348,7 @@ static nl_status add_bound(const nl_ice_type *type, const nl_value *value, const
     return NULL;
 }
 
-static nl_status add_leaf(const nl_table_metadata *metadata, const nl_parquet_leaf_metrics *leaf, bool is_delete_file, nl_arena *arena, metric_lists *lists)
+static nl_status add_leaf(const nl_table_metadata *metadata, const nl_written_leaf *leaf, bool is_delete_file, nl_arena *arena, metric_lists *lists)
 {
     nl_metrics_mode mode = {.kind = NL_METRICS_FULL};
     const nl_schema_column *column = nl_schema_find_id(nl_table_schema(metadata), leaf->field_id);
@@ -312,7 +393,7 @@ static metric_lists new_lists(nl_arena *arena, uint32_t count)
     };
 }
 
-nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_parquet_written *written, nl_str path, const nl_partition_spec *spec,
+nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_written_file *written, nl_str path, const nl_partition_spec *spec,
                                   const nl_value *partition, bool is_delete_file, nl_arena *arena, nl_data_file *file)
 {
     metric_lists lists = new_lists(arena, written->leaf_count);
@@ -336,6 +417,7 @@ nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_pa
         .content_offset = NL_NONE,
         .content_size_bytes = NL_NONE,
     };
+    if (!written->leaves) return NULL;
     NL_TRY(nl_metric_map_make(arena, lists.ids, lists.sizes, lists.size_count, &file->column_sizes));
     if (!is_delete_file) {
         NL_TRY(nl_metric_map_make(arena, lists.counted_ids, lists.values, lists.count_count, &file->value_counts));
@@ -367,10 +449,10 @@ nl_status nl_data_writer_new(nl_write_target *target, const nl_value *partition,
 nl_status nl_data_writer_open(nl_data_writer *self)
 {
     nl_output *output = NULL;
-    if (self->writer) return NULL;
+    if (nl_file_output_is_open(&self->output)) return NULL;
     NL_TRY(nl_write_target_path(self->target, self->target->spec, self->partition, NL_WRITTEN_DATA, &self->path));
     NL_TRY(nl_fs_create(self->target->fs, self->path, &output));
-    NL_TRY(nl_parquet_writer_create(output, self->target->file_type, &self->target->options, self->target->query->memory, &self->writer));
+    NL_TRY(nl_file_output_open(output, self->target->file_type, &self->target->data, self->target->query->memory, &self->output));
     atomic_fetch_add(&self->target->open_count, 1);
     return NULL;
 }
@@ -385,19 +467,18 @@ static void account(nl_data_writer *self, size_t memory)
 nl_status nl_data_writer_flush(nl_data_writer *self)
 {
     nl_write_target *target = self->target;
-    nl_parquet_written written;
-    if (!self->writer) return NULL;
+    nl_written_file written;
+    if (!nl_file_output_is_open(&self->output)) return NULL;
     nl_arena *arena = nl_arena_new(target->query->memory);
-    nl_parquet_writer *writer = self->writer;
-    self->writer = NULL;
     atomic_fetch_sub(&target->open_count, 1);
-    nl_status status = nl_parquet_writer_close(writer, arena, &written);
+    nl_status status = nl_file_output_close(&self->output, arena, &written);
     NL_CRASH_POINT("write.data-file-written");
     account(self, 0);
     if (!status) {
         nl_mutex_lock(&target->mutex);
         nl_data_file *file = NL_NEW(target->arena, nl_data_file);
         status = nl_data_file_of_written(target->metadata, &written, self->path, target->spec, self->partition, false, target->arena, file);
+        file->format = target->data.format;
         if (!status) nl_list_add(target->arena, &target->files, file);
         nl_mutex_unlock(&target->mutex);
     }
@@ -409,9 +490,9 @@ nl_status nl_data_writer_append(nl_data_writer *self, const nl_batch *batch)
 {
     nl_write_target *target = self->target;
     NL_TRY(nl_data_writer_open(self));
-    NL_TRY_NOTE(nl_parquet_writer_append(self->writer, batch), "writing " NL_STR_FMT, NL_STR_ARG(self->path));
-    account(self, nl_parquet_writer_memory(self->writer));
-    const bool is_full = nl_parquet_writer_bytes(self->writer) >= (uint64_t)target->target_bytes;
+    NL_TRY_NOTE(nl_file_output_append(&self->output, batch), "writing " NL_STR_FMT, NL_STR_ARG(self->path));
+    account(self, nl_file_output_memory(&self->output));
+    const bool is_full = nl_file_output_bytes(&self->output) >= (uint64_t)target->target_bytes;
     /* Many open partitions share one budget, of memory and of descriptors: above it, whoever holds at least half of the
      * average gives its file up. */
     const uint64_t open_count = atomic_load(&target->open_count);
@@ -423,8 +504,8 @@ nl_status nl_data_writer_append(nl_data_writer *self, const nl_batch *batch)
 void nl_data_writer_free(nl_data_writer *self)
 {
     if (!self) return;
-    if (self->writer) atomic_fetch_sub(&self->target->open_count, 1);
-    nl_parquet_writer_abort(self->writer);
+    if (nl_file_output_is_open(&self->output)) atomic_fetch_sub(&self->target->open_count, 1);
+    nl_file_output_abort(&self->output);
     account(self, 0);
     free(self);
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/lock.h"
+#include "exec/sink/file_output.h"
 #include "exec/sinks.h"
-#include "format/parquet/parquet.h"
 
 /* What all writers of one statement share. In place; lives as long as its writers. */
 typedef struct nl_write_target {
@@ -13,7 +13,8 @@ typedef struct nl_write_target {
     const nl_schema *schema;
     const nl_partition_spec *spec;
     const nl_type *file_type;          /* of the rows: a STRUCT with field ids */
-    nl_parquet_write_options options;
+    nl_file_output_options data;       /* how data files are written */
+    nl_file_output_options deletes;    /* and position delete files */
     nl_str schema_json;                /* footer key iceberg.schema */
     nl_str query_id;                   /* UUID in file names */
     int64_t target_bytes;
@@ -45,6 +46,7 @@ NL_MUST_USE nl_status nl_data_writer_append(nl_data_writer *writer, const nl_bat
 NL_MUST_USE nl_status nl_data_writer_flush(nl_data_writer *writer);
 void nl_data_writer_free(nl_data_writer *writer); /* an open file is abandoned; NULL is fine */
 
-/* A finished Parquet file as a manifest entry; in `arena`. is_delete_file: metrics of position deletes. */
-NL_MUST_USE nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_parquet_written *written, nl_str path, const nl_partition_spec *spec,
+/* A finished file as a manifest entry, PARQUET until somebody says another format; in `arena`. is_delete_file: metrics of
+ * position deletes. */
+NL_MUST_USE nl_status nl_data_file_of_written(const nl_table_metadata *metadata, const nl_written_file *written, nl_str path, const nl_partition_spec *spec,
                                               const nl_value *partition, bool is_delete_file, nl_arena *arena, nl_data_file *file);

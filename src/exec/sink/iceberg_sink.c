@@ -284,7 +284,7 @@ nl_status nl_iceberg_delta_plan(nl_query *query, nl_iceberg_table *table, const 
 void nl_iceberg_sink_describe(const nl_iceberg_sink *self, nl_str name, nl_builder *out)
 {
     static const char *const modes[] = {"none", "hash", "range"};
-    nl_append_f(out, "IcebergWrite(table=" NL_STR_FMT ", format=PARQUET, distribution=%s", NL_STR_ARG(name), modes[self->mode]);
+    nl_append_f(out, "IcebergWrite(table=" NL_STR_FMT ", format=%s, distribution=%s", NL_STR_ARG(name), nl_file_format_name(self->target.data.format), modes[self->mode]);
     const nl_partition_spec *spec = self->target.spec;
     for (uint32_t i = 0; i < spec->field_count && self->mode == NL_DISTRIBUTE_HASH; i++) {
         const nl_sort_field field = {.transform = spec->fields[i].transform, .source_id = spec->fields[i].source_id};

@@ -200,7 +200,7 @@ static nl_status take_over(delete_writing *self, file_positions *file, bool take
     return status;
 }
 
-static nl_status append_positions(const file_positions *file, nl_parquet_writer *writer, nl_memory *memory)
+static nl_status append_positions(const file_positions *file, nl_file_output *out, nl_memory *memory)
 {
     int64_t next = 0;
     for (;;) {
@@ -212,7 +212,7 @@ static nl_status append_positions(const file_positions *file, nl_parquet_writer 
         if (!status) count = nl_deletion_vector_positions(file->positions, &next, nl_vector_values(&batch.columns[1]), NL_BATCH_ROWS);
         batch.row_count = batch.columns[1].length = count;
         if (!status && count > 0) status = nl_vector_new_constant(&batch.columns[0], &path, count, memory);
-        if (!status && count > 0) status = nl_parquet_writer_append(writer, &batch);
+        if (!status && count > 0) status = nl_file_output_append(out, &batch);
         nl_batch_fini(&batch);
         if (status || count == 0) return status;
     }
@@ -234,39 +234,56 @@ const nl_type *nl_position_delete_type(nl_arena *arena)
     "{\"id\":2147483545,\"name\":\"pos\",\"required\":true,\"type\":\"long\","                                      \
     "\"doc\":\"Ordinal position of a deleted row in the data file\"}]}"
 
-nl_status nl_position_delete_writer(nl_output *output, const nl_type *type, const nl_parquet_write_options *given, nl_memory *memory, nl_parquet_writer **writer)
+#define DELETE_SCHEMA_AVRO                                                                                        \
+    "{\"type\":\"record\",\"name\":\"table\",\"fields\":["                                                             \
+    "{\"name\":\"file_path\",\"type\":\"string\",\"doc\":\"Path of a file in which a deleted row is stored\",\"field-id\":2147483546}," \
+    "{\"name\":\"pos\",\"type\":\"long\",\"doc\":\"Ordinal position of a deleted row in the data file\",\"field-id\":2147483545}]}"
+
+nl_status nl_position_delete_open(nl_output *output, const nl_type *type, const nl_file_output_options *given, nl_memory *memory, nl_file_output *out)
 {
     const nl_parquet_key_value key_values[] = {{NL_STR("iceberg.schema"), NL_STR(DELETE_SCHEMA_JSON)}, {NL_STR("delete-type"), NL_STR("position")}};
-    nl_parquet_write_options options = *given;
-    options.columns = NULL;
-    options.column_count = 0;
-    options.key_values = key_values;
-    options.key_value_count = NL_COUNT(key_values);
-    return nl_parquet_writer_create(output, type, &options, memory, writer);
+    static const nl_data_pair pairs[] = {{NL_STR_INIT("delete-type"), NL_STR_INIT("position")}, {NL_STR_INIT("iceberg.schema"), NL_STR_INIT(DELETE_SCHEMA_JSON)}};
+    nl_file_output_options options = *given;
+    options.parquet.columns = NULL;
+    options.parquet.column_count = 0;
+    options.parquet.key_values = key_values;
+    options.parquet.key_value_count = NL_COUNT(key_values);
+    options.data.avro_schema = NL_STR(DELETE_SCHEMA_AVRO);
+    options.data.metadata = pairs;
+    options.data.metadata_count = NL_COUNT(pairs);
+    return nl_file_output_open(output, type, &options, memory, out);
+}
+
+/* Formats without bounds say nowhere else which data file the positions are of. */
+static nl_str only_file(file_positions *const *group, uint32_t count, const nl_data_file *file, nl_arena *arena)
+{
+    return count == 1 && !nl_data_file_referenced(file).data ? nl_arena_str(arena, group[0]->path) : file->referenced_data_file;
 }
 
 static nl_status write_file(delete_writing *self, file_positions *const *group, uint32_t count)
 {
     nl_write_target *target = self->target;
-    nl_parquet_written written;
-    nl_parquet_writer *writer = NULL;
+    nl_written_file written;
+    nl_file_output out = {0};
     nl_output *output = NULL;
     nl_str path;
     NL_TRY(nl_write_target_path(target, group[0]->task->spec, group[0]->task->file->partition, NL_WRITTEN_DELETES, &path));
     NL_TRY(nl_fs_create(target->fs, path, &output));
-    NL_TRY(nl_position_delete_writer(output, self->file_type, &target->options, target->query->memory, &writer));
+    NL_TRY(nl_position_delete_open(output, self->file_type, &target->deletes, target->query->memory, &out));
     for (uint32_t i = 0; i < count; i++) {
-        nl_status status = append_positions(group[i], writer, target->query->memory);
+        nl_status status = append_positions(group[i], &out, target->query->memory);
         if (status) {
-            nl_parquet_writer_abort(writer);
+            nl_file_output_abort(&out);
             return status;
         }
     }
-    NL_TRY_NOTE(nl_parquet_writer_close(writer, self->arena, &written), "writing " NL_STR_FMT, NL_STR_ARG(path));
+    NL_TRY_NOTE(nl_file_output_close(&out, self->arena, &written), "writing " NL_STR_FMT, NL_STR_ARG(path));
     nl_data_file *file = NL_NEW(self->arena, nl_data_file);
     const nl_file_task *task = group[0]->task;
     const nl_data_file copy = nl_data_file_copy(self->arena, task->file, task->spec->field_count);
     NL_TRY(nl_data_file_of_written(target->metadata, &written, path, task->spec, copy.partition, true, self->arena, file));
+    file->format = target->deletes.format;
+    file->referenced_data_file = only_file(group, count, file, self->arena);
     nl_list_add(self->arena, &self->delete_files, file);
     return NULL;
 }

@@ -14,8 +14,8 @@ uint32_t nl_position_set_count(const nl_position_set *set); /* data files */
 
 /* A file of position deletes: its rows (file_path, pos) and its writer. output: taken, also on failure. */
 const nl_type *nl_position_delete_type(nl_arena *arena);
-NL_MUST_USE nl_status nl_position_delete_writer(nl_output *output, const nl_type *type, const nl_parquet_write_options *options, nl_memory *memory,
-                                                nl_parquet_writer **writer);
+NL_MUST_USE nl_status nl_position_delete_open(nl_output *output, const nl_type *type, const nl_file_output_options *options, nl_memory *memory,
+                                              nl_file_output *out);
 
 /* Writes one delete file per data file (Spark's granularity "file"), or one per partition. File-scoped deletes that the
  * data files already had are taken into the new ones and named in files->rewritten_delete_files. Adds to

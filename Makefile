@@ -31,8 +31,8 @@ test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables s
 	@scripts/lakehouse_test.sh build/debug/nilas
 	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing hive
 	@scripts/connect_test.sh build/debug/nilas
-	@scripts/tpch.sh build/debug/nilas 0.01
-	@scripts/tpcds.sh build/debug/nilas 0.01 --short
+	@scripts/tpch.sh build/debug/nilas 0.01 check --short
+	@scripts/tpcds.sh build/debug/nilas 0.01 check --short
 	@tests/explain/explain_test.sh build/debug/nilas
 	@tests/cancel/cancel_test.py build/debug/nilas
 
@@ -142,18 +142,15 @@ bench: release  ## measure against peers; see bench/README.md
 	@bench/run.sh build/release/nilas
 
 bench-s3: release ## TPC-H at scale 1 through s3:// on the own server against files
-	@scripts/tpch.sh build/release/nilas 1 1 > /dev/null
+	@scripts/tpch.sh build/release/nilas 1 data
 	@$${XDG_CACHE_HOME:-$$HOME/.cache}/nilas-bench/venv/bin/python bench/object_store.py build/release/nilas
 
-tpch: release   ## TPC-H at scale 1: all answers, also with 256 MiB of memory, and scale 0.1 with 64 MiB
-	@scripts/tpch.sh build/release/nilas 1
-	@scripts/tpch.sh build/release/nilas 1 --memory 256m
-	@scripts/tpch.sh build/release/nilas 0.1 --memory 64m
+tpch: release   ## TPC-H at scale 1 and 10: all answers against real Spark's, on plain tables, with a tenth of memory, with deleted rows; a table
+	@scripts/tpch.sh build/release/nilas 1 modes
+	@scripts/tpch.sh build/release/nilas 10 modes
 
-tpcds: release  ## TPC-DS at scale 1: all answers on plain tables, with 5 % of rows deleted in three ways (needs Spark), with little memory
-	@scripts/tpcds.sh build/release/nilas 1
-	@for tables in position vector equality; do scripts/tpcds.sh build/release/nilas 1 --tables $$tables || exit 1; done
-	@scripts/tpcds.sh build/release/nilas 1 --memory 64m
+tpcds: release  ## the same for TPC-DS at scale 1, in the texts of Spark's own tests
+	@scripts/tpcds.sh build/release/nilas 1 modes
 
 install: release ## install nilas and libnilas below PREFIX (default /usr/local)
 	@ninja -C build/release -j$(JOBS) nilas nilas_shared

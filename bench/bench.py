@@ -18,7 +18,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench" / "tpch"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "tpch")]
+import suite  # noqa: E402
 import tpch  # noqa: E402
 
 SECTIONS = ["chapter", "startup", "tpch", "ctas", "merge", "compaction"]
@@ -63,7 +64,7 @@ class Duck:
     name = "DuckDB"
 
     def __init__(self, folder):
-        self.database = tpch.connect("avro", "iceberg")
+        self.database = suite.connect("avro", "iceberg")
         self.database.execute("SET threads = 2; SET unsafe_enable_version_guessing = true")
         for table in tpch.TABLES:
             self.database.execute(f"CREATE VIEW {table} AS SELECT * FROM iceberg_scan('{folder}/warehouse/tpch/{table}')")

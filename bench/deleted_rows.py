@@ -1,4 +1,4 @@
-"""The same tables less 5 % of their rows, deleted in three ways, and what needs real Spark for that. For tpch.py and tpcds.py.
+"""The same tables less 5 % of their rows, deleted in three ways, and what needs real Spark for that. For suite.py.
 
 Namespaces position (DELETE, format 2), vector (DELETE with deletion vectors, format 3) and equality (a file of keys for
 each table, committed through Iceberg's Java library: SPARK_PYTHON and ICEBERG_JAR name it) hold the same rows.
@@ -17,21 +17,20 @@ def gone(keys):
     return "(" + " + ".join(f"{key} * {factor}" for key, factor in zip(keys, (1, 7, 3))) + ") % 20 = 13"
 
 
-def make(nilas_sql, database, folder, plain, all_keys):
+def make(nilas_sql, database, folder, plain, all_keys, namespace):
     """nilas_sql(sql) runs statements; database: DuckDB's; plain: the namespace copied; all_keys: table to its primary key."""
-    for namespace, version in NAMESPACES.items():
-        done = folder / f"complete-{namespace}"
-        if done.exists():
-            continue
-        nilas_sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
-        for table, keys in all_keys.items():
-            nilas_sql(f"DROP TABLE IF EXISTS {namespace}.{table} PURGE; CREATE TABLE {namespace}.{table} USING iceberg TBLPROPERTIES "
-                      f"('format-version' = '{version}', 'write.delete.mode' = 'merge-on-read') AS SELECT * FROM {plain}.{table}")
-            if namespace != "equality":
-                nilas_sql(f"DELETE FROM {namespace}.{table} WHERE {gone(keys)}")
-        if namespace == "equality":
-            add_equality_deletes(database, folder, all_keys)
-        done.touch()
+    done = folder / f"complete-{namespace}"
+    if done.exists():
+        return
+    nilas_sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+    for table, keys in all_keys.items():
+        nilas_sql(f"DROP TABLE IF EXISTS {namespace}.{table} PURGE; CREATE TABLE {namespace}.{table} USING iceberg TBLPROPERTIES "
+                  f"('format-version' = '{NAMESPACES[namespace]}', 'write.delete.mode' = 'merge-on-read') AS SELECT * FROM {plain}.{table}")
+        if namespace != "equality":
+            nilas_sql(f"DELETE FROM {namespace}.{table} WHERE {gone(keys)}")
+    if namespace == "equality":
+        add_equality_deletes(database, folder, all_keys)
+    done.touch()
 
 
 def add_equality_deletes(database, folder, all_keys):

@@ -107,7 +107,7 @@ def main():
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     folder = f"{cache}/nilas-bench/tpch-{o.scale}"
     data = f"{cache}/nilas-bench/up-{o.scale}"
-    tpch.make_data(o.nilas, o.scale, folder)
+    subprocess.run([sys.executable, tpch.__file__, "data", o.nilas, o.scale, folder], check=True)
     os.makedirs(data, exist_ok=True)
     server = Server(o.nilas, data)
     try:

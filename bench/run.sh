@@ -5,5 +5,5 @@ set -euo pipefail
 nilas=$(realpath "${1:?usage: bench/run.sh path/to/nilas [options]}")
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
-"$root/scripts/tpch.sh" "$nilas" "${SCALE:-1}" 1 > /dev/null # makes the data and the Python environment
+"$root/scripts/tpch.sh" "$nilas" "${SCALE:-1}" data # makes the data and the Python environment
 "${XDG_CACHE_HOME:-$HOME/.cache}/nilas-bench/venv/bin/python" "$root/bench/bench.py" "$nilas" "$@"

@@ -1,4 +1,4 @@
-"""What tpcds.py and tpch.py need real Spark and Iceberg's Java library for. Run by a Python that has pyspark; the first arguments
+"""What suite.py needs real Spark and Iceberg's Java library for. Run by a Python that has pyspark; the first arguments
 are Iceberg's jar and the warehouse folder of a Hadoop catalog.
 
     spark_side.py JAR WAREHOUSE record NAMESPACE ANSWERS     {name: sql} on standard input; an answer each to ANSWERS/name.json
@@ -48,7 +48,9 @@ def record(spark, namespace, answers):
         if file.exists():
             continue
         begin = time.perf_counter()
-        file.write_text(json.dumps(answer(spark, sql)))
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(answer(spark, sql)))
+        part.rename(file)
         print(f"{name} {time.perf_counter() - begin:.1f} s", flush=True)
 
 

@@ -58,6 +58,8 @@ static nl_status fresh_plan(renaming *r, const nl_logical *plan, const nl_logica
     nl_arena *arena = r->context->arena;
     const nl_logical **children = NL_NEW_ARRAY(arena, const nl_logical *, plan->child_count + 1);
     nl_logical node = *plan;
+    if (plan->kind == NL_PLAN_CTE) node.cte.id = rename_new(r, plan->cte.id); /* filters and columns of its uses are its own */
+    if (plan->kind == NL_PLAN_CTE_REF) node.cte.id = renamed(r, plan->cte.id);
     if (plan->kind == NL_PLAN_CTE && plan->cte.definition) NL_TRY(fresh_plan(r, plan->cte.definition, &node.cte.definition));
     for (uint32_t i = 0; i < plan->child_count; i++) NL_TRY(fresh_plan(r, plan->children[i], &children[i]));
     node.children = children;

@@ -12,6 +12,7 @@
 #define LIKE_SELECTIVITY      0.1
 #define GROUPS_PER_ROW        0.2 /* distinct keys when nothing is known of them */
 #define ROWS_PER_LIST         5.0 /* GENERATE */
+#define DENSE_SPAN            2.0 /* values between the bounds of a generated key, against rows */
 
 static double at_least_one(double rows)
 {
@@ -148,11 +149,19 @@ static bool as_number(const nl_value *value, double *number)
     return false;
 }
 
+/* How many values lie between the bounds of a column without fractions; 0: that is not known. */
+static double span_of(const nl_table_column_statistics *facts)
+{
+    double low = 0;
+    double high = 0;
+    if (!facts->has_bounds || !as_number(&facts->lower, &low) || !as_number(&facts->upper, &high)) return 0;
+    if (facts->lower.type->physical == NL_PHYS_F32 || facts->lower.type->physical == NL_PHYS_F64) return 0;
+    return high - low + 1;
+}
+
 double nl_estimate_distinct(nl_plan_context *context, const nl_logical *plan, nl_column_id id, bool *is_known)
 {
     nl_table_column_statistics facts;
-    double low = 0;
-    double high = 0;
     const double base = nl_estimate_base_rows(context, plan, id);
     *is_known = false;
     if (!column_facts(context, plan, id, &facts)) return base;
@@ -160,11 +169,19 @@ double nl_estimate_distinct(nl_plan_context *context, const nl_logical *plan, nl
         *is_known = true;
         return (double)facts.distinct_count;
     }
-    if (!facts.has_bounds || !as_number(&facts.lower, &low) || !as_number(&facts.upper, &high)) return base;
-    if (facts.lower.type->physical == NL_PHYS_F32 || facts.lower.type->physical == NL_PHYS_F64) return base;
-    const double span = high - low + 1;
-    *is_known = span < base; /* fewer values than rows: a real bound */
-    return at_least_one(NL_MIN(span, base));
+    const double span = span_of(&facts);
+    *is_known = span > 0 && span < base; /* fewer values than rows: a real bound */
+    return span > 0 ? at_least_one(NL_MIN(span, base)) : base;
+}
+
+/* Is the column of integers most likely a generated key of its table: about as many rows as values between its bounds? */
+static bool is_dense_key(nl_plan_context *context, const nl_logical *plan, nl_column_id id)
+{
+    nl_table_column_statistics facts;
+    if (!column_facts(context, plan, id, &facts)) return false;
+    const double base = nl_estimate_base_rows(context, plan, id);
+    const double span = span_of(&facts);
+    return span >= base && span <= DENSE_SPAN * base;
 }
 
 /* ---- selectivity ---- */
@@ -305,6 +322,15 @@ static double scan_rows(nl_plan_context *context, const nl_logical *plan)
     return NL_MIN(rows, at_least_one(kept));
 }
 
+/* Of a table whose key has more values than those that refer to it (a calendar of two centuries, sales of five years). A
+ * filter of it asks for values that occur, or for any, or for something between the two: their geometric mean. */
+static double key_selectivity(nl_plan_context *context, const nl_logical *keys, double referring, double key_count)
+{
+    const double any = 1 / key_count;
+    const double occurring = NL_MIN(1 / at_least_one(nl_estimate_rows(context, keys)), 1 / referring);
+    return sqrt(any * NL_MAX(any, occurring));
+}
+
 /* 1 / distinct values of the keys; unknown keys: the smaller table's are taken to be unique (a foreign key's target). */
 static double join_selectivity(nl_plan_context *context, const nl_logical *left, const nl_logical *right, const nl_expr *conjunct)
 {
@@ -326,6 +352,10 @@ static double join_selectivity(nl_plan_context *context, const nl_logical *left,
     bool b_known = false;
     const double a_distinct = nl_estimate_distinct(context, left, a->column, &a_known);
     const double b_distinct = nl_estimate_distinct(context, right, b->column, &b_known);
+    if (a_known && a_distinct < b_distinct && is_dense_key(context, right, b->column))
+        return key_selectivity(context, right, a_distinct, b_distinct);
+    if (b_known && b_distinct < a_distinct && is_dense_key(context, left, a->column))
+        return key_selectivity(context, left, b_distinct, a_distinct);
     const double distinct = a_known && b_known ? NL_MAX(a_distinct, b_distinct) : NL_MIN(a_distinct, b_distinct);
     return 1 / at_least_one(distinct);
 }

@@ -216,6 +216,21 @@ static void test_definitions_hold_what_some_use_asks_for(void **state)
                    "AND (SELECT max(s) FROM c) > 1", "OR");
 }
 
+static void test_definitions_keep_the_columns_that_are_read(void **state)
+{
+    (void)state;
+    const char *narrow = "WITH c AS (SELECT k, sum(v) s, max(s) m, min(id) i FROM big GROUP BY k) SELECT a.s, b.k FROM c a JOIN c b ON a.k = b.k";
+    expect_part(narrow, "[sum(v#3)]");
+    expect_part(narrow, "[k#2, v#3]"); /* the scan reads no others */
+    expect_part("WITH c AS (SELECT k, sum(v) s, max(s) m, min(id) i FROM big GROUP BY k) SELECT a.s, b.i FROM c a JOIN c b ON a.k = b.k", "[sum(v#3), min(id#1L)]");
+    /* subqueries in expressions are optimized by themselves: what they read stays as it was */
+    expect_part("WITH c AS (SELECT k, sum(v) s, max(s) m FROM big GROUP BY k) SELECT s, (SELECT max(m) FROM c) FROM c", "max(s#4)");
+    /* definitions of which one uses the other */
+    expect_no_part("WITH c AS (SELECT k, sum(v) s, max(s) m, min(id) i FROM big GROUP BY k), d AS (SELECT a.k x, b.s y, a.i z FROM c a JOIN c b ON a.k = b.k) "
+                   "SELECT p.x, q.y FROM d p JOIN d q ON p.x = q.x",
+                   "max(s#4)");
+}
+
 static void test_every_rule_may_be_off(void **state)
 {
     (void)state;
@@ -247,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_columns_equal_by_others_join_their_relations),
         cmocka_unit_test(test_nothing_is_multiplied_without_need),
         cmocka_unit_test(test_definitions_hold_what_some_use_asks_for),
+        cmocka_unit_test(test_definitions_keep_the_columns_that_are_read),
         cmocka_unit_test(test_every_rule_may_be_off),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

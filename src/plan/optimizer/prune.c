@@ -1,9 +1,20 @@
-/* Columns that nobody reads are not made: scans, projections, aggregates, windows, unions get narrower. */
+/* Columns that nobody reads are not made: scans, projections, aggregates, windows, unions get narrower.
+ *
+ * A common table expression keeps what any of its uses reads. Uses are matched with the definition by position, so all of
+ * them get the same columns, once all have been seen; what one use does not read of these is dropped right above it. */
 #include "plan/optimizer/rules.h"
+
+/* A common table expression whose uses are being looked at. */
+typedef struct cte_columns {
+    const nl_logical *cte;
+    bool *is_read;         /* by position in the definition */
+    struct cte_columns *outer;
+} cte_columns;
 
 typedef struct pruner {
     nl_plan_context *context;
     nl_arena *arena;
+    cte_columns *ctes; /* those around the node, the innermost first; without those that keep everything */
 } pruner;
 
 static nl_status prune(pruner *p, const nl_logical *plan, const nl_id_set *needed, const nl_logical **result);
@@ -232,15 +243,115 @@ static nl_status prune_nothing(pruner *p, const nl_logical *plan, const nl_logic
     return NULL;
 }
 
+/* ---- common table expressions ---- */
+
+typedef struct use_search {
+    uint32_t id;
+    bool is_in_expr; /* below an expression */
+} use_search;
+
+static bool has_no_use_in_expr(void *context, const nl_expr *expr);
+
+/* Is no use of the definition inside of a subquery expression? These are optimized later, each by itself. */
+static bool has_no_use_in_subquery(use_search *search, const nl_logical *plan)
+{
+    if (search->is_in_expr && plan->kind == NL_PLAN_CTE_REF && plan->cte.id == search->id) return false;
+    if (!nl_logical_walk_exprs(plan, has_no_use_in_expr, search)) return false;
+    for (uint32_t i = 0; i < plan->child_count; i++)
+        if (!has_no_use_in_subquery(search, plan->children[i])) return false;
+    return plan->kind != NL_PLAN_CTE || !plan->cte.definition || has_no_use_in_subquery(search, plan->cte.definition);
+}
+
+static bool is_without_use(void *context, const nl_expr *expr)
+{
+    const use_search *search = context;
+    use_search inside = {.id = search->id, .is_in_expr = true};
+    return expr->kind != NL_EXPR_SUBQUERY || has_no_use_in_subquery(&inside, expr->plan);
+}
+
+static bool has_no_use_in_expr(void *context, const nl_expr *expr)
+{
+    return nl_expr_walk(expr, is_without_use, context);
+}
+
+static nl_status prune_reference(pruner *p, const nl_logical *plan, const nl_id_set *needed, const nl_logical **result)
+{
+    cte_columns *known = p->ctes;
+    while (known && known->cte->cte.id != plan->cte.id) known = known->outer;
+    *result = plan;
+    if (!known) return NULL;
+    NL_ASSERT(plan->column_count == known->cte->cte.definition->column_count);
+    nl_column *columns = NL_NEW_ARRAY(p->arena, nl_column, plan->column_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++) {
+        if (!nl_id_set_has(needed, plan->columns[i].id)) continue;
+        known->is_read[i] = true;
+        columns[count++] = plan->columns[i];
+    }
+    if (count < plan->column_count) *result = nl_logical_keep(p->arena, plan, columns, count);
+    return NULL;
+}
+
+typedef struct cte_narrowing {
+    const nl_logical *definition; /* narrowed already */
+    const bool *is_read;
+    uint32_t id;
+} cte_narrowing;
+
+static nl_status narrow_reference(void *context, nl_arena *arena, const nl_logical *plan, const nl_logical **result)
+{
+    const cte_narrowing *n = context;
+    *result = plan;
+    if (plan->kind != NL_PLAN_CTE_REF || plan->cte.id != n->id) return NULL;
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, plan->column_count + 1);
+    nl_logical *copy = nl_logical_copy(arena, plan);
+    copy->column_count = 0;
+    for (uint32_t i = 0; i < plan->column_count; i++)
+        if (n->is_read[i]) columns[copy->column_count++] = plan->columns[i];
+    copy->columns = columns;
+    copy->cte.definition = n->definition;
+    *result = copy;
+    return NULL;
+}
+
+/* The definition with the columns that are read, in their order. Rows are to be counted even when nobody reads them. */
+static nl_status narrow_definition(pruner *p, const nl_logical *whole, bool *is_read, const nl_logical **result)
+{
+    nl_id_set wanted = {.arena = p->arena};
+    nl_column *columns = NL_NEW_ARRAY(p->arena, nl_column, whole->column_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < whole->column_count; i++) count += is_read[i];
+    if (count == 0 && whole->column_count) is_read[0] = true;
+    count = 0;
+    for (uint32_t i = 0; i < whole->column_count; i++) {
+        if (!is_read[i]) continue;
+        columns[count++] = whole->columns[i];
+        nl_id_set_add(&wanted, whole->columns[i].id);
+    }
+    NL_TRY(prune(p, whole, &wanted, result));
+    bool is_same = (*result)->column_count == count;
+    for (uint32_t i = 0; is_same && i < count; i++) is_same = (*result)->columns[i].id == columns[i].id;
+    if (!is_same) *result = nl_logical_keep(p->arena, *result, columns, count);
+    return NULL;
+}
+
 static nl_status prune_cte(pruner *p, const nl_logical *plan, const nl_id_set *needed, const nl_logical **result)
 {
+    const nl_logical *whole = plan->cte.definition;
     const nl_logical *child = NULL;
     const nl_logical *definition = NULL;
-    const nl_id_set all = nl_plan_ids(p->arena, plan->cte.definition);
-    NL_TRY(prune(p, plan->cte.definition, &all, &definition));
-    if (definition->column_count != plan->cte.definition->column_count)
-        definition = nl_logical_keep(p->arena, definition, plan->cte.definition->columns, plan->cte.definition->column_count);
-    NL_TRY(prune(p, plan->children[0], needed, &child));
+    use_search search = {.id = plan->cte.id};
+    cte_columns own = {.cte = plan, .is_read = NL_NEW_ARRAY(p->arena, bool, whole->column_count + 1), .outer = p->ctes};
+    const bool is_narrowed = has_no_use_in_subquery(&search, plan->children[0]);
+    if (is_narrowed) p->ctes = &own;
+    nl_status status = prune(p, plan->children[0], needed, &child);
+    p->ctes = own.outer;
+    NL_TRY(status);
+    for (uint32_t i = 0; i < whole->column_count; i++) own.is_read[i] = own.is_read[i] || !is_narrowed;
+    NL_TRY(narrow_definition(p, whole, own.is_read, &definition));
+    nl_note_definition(p->context, plan->cte.id, definition);
+    cte_narrowing narrowing = {.definition = definition, .is_read = own.is_read, .id = plan->cte.id};
+    NL_TRY(nl_logical_rewrite(p->arena, child, narrow_reference, &narrowing, &child));
     nl_logical *copy = NL_UNCONST(over_child(p, plan, child, NULL, 0));
     copy->cte.definition = definition;
     *result = copy;
@@ -288,12 +399,13 @@ static nl_status prune(pruner *p, const nl_logical *plan, const nl_id_set *neede
         return prune_nothing(p, plan, result);
     case NL_PLAN_CTE:
         return prune_cte(p, plan, needed, result);
+    case NL_PLAN_CTE_REF:
+        return prune_reference(p, plan, needed, result);
     case NL_PLAN_EMPTY:
         return prune_empty(p, plan, needed, result);
     case NL_PLAN_RANGE:
     case NL_PLAN_DISTINCT:
     case NL_PLAN_ALIAS:
-    case NL_PLAN_CTE_REF:
     case NL_PLAN_PYTHON:
     case NL_PLAN_SINGLE_ROW:
         return prune_nothing(p, plan, result);

@@ -9,22 +9,58 @@ typedef struct chooser {
     uint32_t length;
 } chooser;
 
-#define COPY_CHOSEN(T)                                                                  \
-    do {                                                                                \
-        T *to = nl_vector_values(out);                                                  \
-        const T *from = reader.values;                                                  \
-        for (uint32_t row = 0; row < c->length; row++)                                  \
-            if (c->choice[row] == part + 1) to[row] = from[nl_reader_index(&reader, row)]; \
+/* Flat parts and constants are read for every row and kept or not, which vectorises; a dictionary's rows only where they
+ * are wanted, for the others may not have been computed. */
+#define COPY_CHOSEN(T)                                                                                 \
+    do {                                                                                               \
+        T *restrict to = nl_vector_values(out);                                                        \
+        const T *restrict from = reader.values;                                                        \
+        const uint32_t *restrict choice = c->choice;                                                   \
+        if (reader.indices) {                                                                          \
+            for (uint32_t row = 0; row < c->length; row++)                                             \
+                if (choice[row] == part + 1) to[row] = from[reader.indices[row]];                      \
+        } else if (reader.row_mask) {                                                                  \
+            for (uint32_t row = 0; row < c->length; row++) to[row] = choice[row] == part + 1 ? from[row] : to[row]; \
+        } else {                                                                                       \
+            const T constant = from[0];                                                                \
+            for (uint32_t row = 0; row < c->length; row++) to[row] = choice[row] == part + 1 ? constant : to[row]; \
+        }                                                                                              \
     } while (0)
 
 typedef struct bytes16 {
     uint64_t low, high;
 } bytes16;
 
+/* Which of the eight rows from `from` on take their value from the part; UINT32_MAX: from none. */
+static inline uint8_t chosen_bits(const chooser *c, uint32_t part, uint32_t from)
+{
+    uint32_t bits = 0;
+    const uint32_t count = NL_MIN(8u, c->length - from);
+    for (uint32_t i = 0; i < count; i++)
+        bits |= (uint32_t)(c->choice[from + i] == part + 1) << i;
+    return (uint8_t)bits;
+}
+
+static nl_status copy_nulls(const chooser *c, uint32_t part, const uint8_t *validity, nl_memory *memory, nl_vector *out)
+{
+    uint8_t *bits = NULL;
+    NL_TRY(nl_vector_make_validity(out, memory, &bits));
+    for (uint32_t row = 0; row < c->length; row += 8)
+        if (validity[row / 8] != UINT8_MAX) bits[row / 8] &= (uint8_t)~(chosen_bits(c, part, row) & ~validity[row / 8]);
+    out->null_count = UINT32_MAX;
+    return NULL;
+}
+
+/* Is it null in every row? */
+static bool is_null_part(const nl_vector *part)
+{
+    return part->type->id == NL_TYPE_NULL || (part->encoding == NL_CONSTANT && nl_vector_is_null(part, 0));
+}
+
 static nl_status copy_part(const chooser *c, uint32_t part, nl_memory *memory, nl_vector *out)
 {
     const nl_vector *source = c->parts[part];
-    if (source->type->id == NL_TYPE_NULL) return NULL;
+    if (is_null_part(source)) return NULL;
     nl_reader reader;
     nl_reader_init(&reader, source);
     switch (nl_physical_size(out->type->physical)) {
@@ -45,13 +81,7 @@ static nl_status copy_part(const chooser *c, uint32_t part, nl_memory *memory, n
         NL_TRY(nl_vector_make_heap(out, memory, &heap));
         NL_TRY(nl_heap_keep_buffer(heap, strings->values_buffer));
     }
-    if (!reader.validity) return NULL;
-    uint8_t *bits = NULL;
-    NL_TRY(nl_vector_make_validity(out, memory, &bits));
-    for (uint32_t row = 0; row < c->length; row++)
-        if (c->choice[row] == part + 1 && nl_reader_is_null(&reader, row)) nl_bit_clear(bits, row);
-    out->null_count = UINT32_MAX;
-    return NULL;
+    return reader.validity && source->encoding != NL_CONSTANT ? copy_nulls(c, part, reader.validity, memory, out) : NULL;
 }
 
 /* Nested values: all parts one after the other (a null row last), then the chosen rows of that. */
@@ -90,23 +120,33 @@ done:
     return status;
 }
 
+/* Rows that no part gives a value, and those of parts that are null throughout. */
+static nl_status choose_nulls(const chooser *c, const bool *is_used, nl_memory *memory, nl_vector *out)
+{
+    uint32_t without = 0;
+    bool has_null_part = false;
+    for (uint32_t row = 0; row < c->length; row++)
+        without |= c->choice[row] == 0;
+    for (uint32_t part = 0; part < c->part_count; part++)
+        has_null_part = has_null_part || (is_used[part] && is_null_part(c->parts[part]));
+    if (!without && !has_null_part) return NULL;
+    uint8_t *bits = NULL;
+    NL_TRY(nl_vector_make_validity(out, memory, &bits));
+    for (uint32_t row = 0; row < c->length; row += 8)
+        bits[row / 8] &= (uint8_t)~chosen_bits(c, UINT32_MAX, row);
+    for (uint32_t part = 0; part < c->part_count; part++)
+        for (uint32_t row = 0; row < c->length && is_used[part] && is_null_part(c->parts[part]); row += 8)
+            bits[row / 8] &= (uint8_t)~chosen_bits(c, part, row);
+    out->null_count = UINT32_MAX;
+    return NULL;
+}
+
 static nl_status choose(const chooser *c, const bool *is_used, const nl_type *type, nl_memory *memory, nl_vector *out)
 {
     if (type->id == NL_TYPE_NULL) return nl_vector_new_null(out, type, c->length, memory);
     if (type->physical == NL_PHYS_LIST || type->physical == NL_PHYS_STRUCT) return choose_nested(c, is_used, type, memory, out);
     NL_TRY(nl_vector_new_flat(out, type, c->length, memory));
-    bool has_null = false;
-    for (uint32_t row = 0; row < c->length; row++)
-        has_null = has_null || c->choice[row] == 0;
-    for (uint32_t part = 0; part < c->part_count; part++)
-        has_null = has_null || (is_used[part] && c->parts[part]->type->id == NL_TYPE_NULL);
-    if (has_null) {
-        uint8_t *bits = NULL;
-        NL_TRY(nl_vector_make_validity(out, memory, &bits));
-        for (uint32_t row = 0; row < c->length; row++)
-            if (c->choice[row] == 0 || c->parts[c->choice[row] - 1]->type->id == NL_TYPE_NULL) nl_bit_clear(bits, row);
-        out->null_count = UINT32_MAX;
-    }
+    NL_TRY(choose_nulls(c, is_used, memory, out));
     for (uint32_t part = 0; part < c->part_count; part++)
         if (is_used[part]) NL_TRY(copy_part(c, part, memory, out));
     return NULL;

@@ -21,7 +21,7 @@ uint32_t nl_select_true(const nl_vector *boolean, nl_selection selection, uint32
     for (uint32_t i = 0; i < selection.count; i++) {
         uint32_t row = nl_selection_row(selection, i);
         rows[count] = row;
-        count += !nl_reader_is_null(&reader, row) && values[nl_reader_index(&reader, row)];
+        count += nl_reader_is_null(&reader, row) ? 0u : values[nl_reader_index(&reader, row)];
     }
     return count;
 }
@@ -58,15 +58,23 @@ static void combine(const nl_vector *operand, nl_selection selection, uint8_t de
         }
         return;
     }
+    if (is_void) {
+        for (uint32_t i = 0; i < selection.count; i++) {
+            uint8_t *truth = &truths[nl_selection_row(selection, i)];
+            *truth = *truth == deciding ? deciding : IS_UNKNOWN;
+        }
+        return;
+    }
+    /* By a table of [so far][operand]: nothing here can be predicted. */
+    uint8_t next[3][3];
+    for (uint8_t before = 0; before < 3; before++)
+        for (uint8_t value = 0; value < 3; value++)
+            next[before][value] = before == deciding || value == deciding ? deciding : value == IS_UNKNOWN ? IS_UNKNOWN : before;
     for (uint32_t i = 0; i < selection.count; i++) {
         uint32_t row = nl_selection_row(selection, i);
-        if (truths[row] == deciding) continue;
-        bool is_unknown = is_void || nl_reader_is_null(&reader, row);
-        uint8_t value = is_unknown ? IS_UNKNOWN : values[nl_reader_index(&reader, row)];
-        if (value == deciding)
-            truths[row] = deciding;
-        else if (value == IS_UNKNOWN)
-            truths[row] = IS_UNKNOWN;
+        const bool is_unknown = nl_reader_is_null(&reader, row);
+        const uint8_t value = values[nl_reader_index(&reader, row)] & 1;
+        truths[row] = next[truths[row]][is_unknown ? IS_UNKNOWN : value];
     }
 }
 

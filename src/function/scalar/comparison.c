@@ -63,12 +63,35 @@ COMPARE_TYPE(f64, double, REAL_EQ, REAL_NE, REAL_LT, REAL_LE)
 #define VIEW_NE(a, b) (!nl_view_equal(&(a), &(b)))
 #define VIEW_LT(a, b) (nl_view_compare(&(a), &(b)) < 0)
 #define VIEW_LE(a, b) (nl_view_compare(&(a), &(b)) <= 0)
-#define VIEW_ROWS(name, test)                                                                                       \
+/* A column against one short string, as = and != mostly are: both halves of the views at once, nothing looked up. */
+static bool match_short(const nl_reader *column, const nl_reader *constant, bool is_equal, nl_selection selection, uint8_t *restrict out)
+{
+    const nl_string_view *values = column->values;
+    const nl_string_view *wanted = constant->values;
+    if (constant->row_mask != 0 || constant->indices || column->indices || column->row_mask == 0) return false;
+    if (nl_reader_is_null(constant, 0) || wanted->length > NL_STRING_INLINE_MAX) return false;
+    uint64_t want[2];
+    memcpy(want, wanted, sizeof want);
+    NL_EACH_SELECTED(row)
+    {
+        uint64_t have[2];
+        memcpy(have, &values[row], sizeof have);
+        out[row] = (uint8_t)((((have[0] ^ want[0]) | (have[1] ^ want[1])) == 0) == is_equal);
+    }
+    return true;
+}
+
+#define NO_MATCH(a, b, selection, out)        false
+#define MATCH_EQUAL(a, b, selection, out)     (match_short(a, b, true, selection, out) || match_short(b, a, true, selection, out))
+#define MATCH_NOT_EQUAL(a, b, selection, out) (match_short(a, b, false, selection, out) || match_short(b, a, false, selection, out))
+
+#define VIEW_ROWS(name, test, match)                                                                                       \
     static void name(const nl_reader *a, const nl_reader *b, bool is_flat, nl_selection selection, uint32_t length, \
                      uint8_t *restrict out)                                                                         \
     {                                                                                                               \
         (void)is_flat;                                                                                              \
         (void)length;                                                                                               \
+        if (match(a, b, selection, out)) return;                                                                    \
         const nl_string_view *x = a->values;                                                                        \
         const nl_string_view *y = b->values;                                                                        \
         NL_EACH_SELECTED(row)                                                                                       \
@@ -77,10 +100,10 @@ COMPARE_TYPE(f64, double, REAL_EQ, REAL_NE, REAL_LT, REAL_LE)
             out[row] = (uint8_t)test(x[nl_reader_index(a, row)], y[nl_reader_index(b, row)]);                       \
         }                                                                                                           \
     }
-VIEW_ROWS(equal_view, VIEW_EQ)
-VIEW_ROWS(not_equal_view, VIEW_NE)
-VIEW_ROWS(less_view, VIEW_LT)
-VIEW_ROWS(less_equal_view, VIEW_LE)
+VIEW_ROWS(equal_view, VIEW_EQ, MATCH_EQUAL)
+VIEW_ROWS(not_equal_view, VIEW_NE, MATCH_NOT_EQUAL)
+VIEW_ROWS(less_view, VIEW_LT, NO_MATCH)
+VIEW_ROWS(less_equal_view, VIEW_LE, NO_MATCH)
 
 static compare_rows rows_of(comparison_op op, nl_physical physical)
 {

@@ -440,10 +440,10 @@ nl_status nl_build_window(nl_exec *exec, const nl_logical *node, nl_pipeline **o
     w->programs.exec = exec;
     nl_list exprs = {0};
     NL_TRY(plan_calls(w, &exprs));
-    NL_TRY(nl_window_large_plan(w, &w->can_be_large));
     w->column_count = node->children[0]->column_count;
     w->column_types = nl_column_types(exec->arena, node->children[0]->columns, w->column_count);
     w->output_count = exprs.count;
+    NL_TRY(nl_window_large_plan(w, &w->can_be_large));
     NL_TRY(nl_programs_init(&w->programs, exec, (const nl_expr *const *)(void *)exprs.items, exprs.count, node->children[0]->columns,
                             node->children[0]->column_count));
     sort_operator *sort = NL_NEW(exec->arena, sort_operator);

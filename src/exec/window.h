@@ -14,7 +14,12 @@ typedef enum nl_window_road {
     NL_ROAD_WHOLE,  /* … and is looked at in the end */
     NL_ROAD_MARGIN, /* from the rows around */
     NL_ROAD_FRAME,  /* by looking for the ends of each frame */
+    NL_ROAD_VALUE,  /* by looking for the row whose value it is */
+    NL_ROAD_REST,   /* from what was noted reading backwards */
 } nl_window_road;
+
+/* NL_ROAD_VALUE: which row a call looks for. */
+typedef enum nl_window_look { NL_LOOK_BACK, NL_LOOK_AHEAD, NL_LOOK_FIRST, NL_LOOK_LAST, NL_LOOK_NTH } nl_window_look;
 
 /* One window expression, planned. Positions are among the outputs of the window's program. */
 typedef struct nl_window_call {
@@ -27,7 +32,8 @@ typedef struct nl_window_call {
     int32_t start_bound, stop_bound;
     nl_window_road road;
     uint64_t rows_before, rows_after;       /* NL_ROAD_MARGIN: what a row looks at */
-    int64_t constant;                       /* ntile's buckets, the offset of lag and lead */
+    int64_t constant;                       /* ntile's buckets; the offset of lag, lead, nth_value */
+    nl_window_look look;
 } nl_window_call;
 
 /* A window node, planned; shared by all workers. */

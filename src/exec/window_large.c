@@ -3,8 +3,9 @@
  * Ranks need counters only. Frames that begin with the partition need one state that moves along; with RANGE they end with
  * the row's peers, so a first pass writes down each peer group's end and results. Frames over the whole partition are
  * finished in that pass, too. Frames of so many rows before and after, lag and lead are evaluated in memory over a
- * slice with that many rows around it. Other frames whose ends move forward with the rows are in window_large_frame.c. What is
- * left (frames to the end of aggregates that no row can be taken out of, functions that look for a value) needs all rows at once.
+ * slice with that many rows around it. Other frames whose ends move forward with the rows are in window_large_frame.c, functions that
+ * look for a value in window_large_value.c, frames to the end of max and its like in window_large_rest.c. What is left (frames to the end
+ * of aggregates that hang on the order of rows) needs all rows at once.
  */
 #include "exec/window_large.h"
 
@@ -12,7 +13,8 @@
 
 #include "exec/window_large_private.h"
 
-#define MARGIN_ROWS_MAX (1u << 20)
+#define MARGIN_ROWS_MAX    (1u << 20)
+#define MARGINS_PER_BUDGET 16u
 
 /* ---- planning -------------------------------------------------------------------------------------------------- */
 
@@ -26,25 +28,37 @@ static uint64_t reach(nl_bound_kind kind, nl_bound_kind wanted, uint64_t rows)
     return kind == wanted ? rows : 0;
 }
 
-static void plan_frame(nl_window_call *call)
+/* How many rows may be had around a slice: not more than a part of the budget holds. */
+static uint64_t margin_rows_max(const nl_window *w)
+{
+    const size_t row_bytes = 64 * ((size_t)w->column_count + w->output_count + w->call_count);
+    return NL_MIN(nl_memory_limit(w->exec->query->memory) / MARGINS_PER_BUDGET / row_bytes, (size_t)MARGIN_ROWS_MAX);
+}
+
+static void plan_frame(const nl_window *w, nl_window_call *call)
 {
     const nl_window_spec *spec = call->spec;
     bool is_rows = spec->unit == NL_FRAME_ROWS;
     bool starts_first = spec->start_kind == NL_BOUND_UNBOUNDED_PRECEDING;
     call->road = NL_ROAD_NONE;
     if (is_rows && is_bounded(spec->start_kind) && is_bounded(spec->stop_kind)) {
+        const bool can_move = call->function->window || nl_window_can_retract(call);
         call->road = NL_ROAD_MARGIN;
         call->rows_before = NL_MAX(reach(spec->start_kind, NL_BOUND_PRECEDING, call->start_rows), reach(spec->stop_kind, NL_BOUND_PRECEDING, call->stop_rows));
         call->rows_after = NL_MAX(reach(spec->start_kind, NL_BOUND_FOLLOWING, call->start_rows), reach(spec->stop_kind, NL_BOUND_FOLLOWING, call->stop_rows));
-        if (call->rows_before + call->rows_after > MARGIN_ROWS_MAX) call->road = NL_ROAD_FRAME;
-    } else if (!call->function->window && starts_first && spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING) {
+        if (call->rows_before + call->rows_after > (can_move ? margin_rows_max(w) : MARGIN_ROWS_MAX)) call->road = call->function->window ? NL_ROAD_VALUE : NL_ROAD_FRAME;
+    } else if (call->function->window) {
+        call->road = NL_ROAD_VALUE;
+    } else if (starts_first && spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING) {
         call->road = NL_ROAD_WHOLE;
-    } else if (!call->function->window && starts_first && spec->stop_kind == NL_BOUND_CURRENT_ROW) {
+    } else if (starts_first && spec->stop_kind == NL_BOUND_CURRENT_ROW) {
         call->road = is_rows ? NL_ROAD_ROWS : NL_ROAD_PEERS;
     } else if (nl_window_frame_is_possible(call)) {
         call->road = NL_ROAD_FRAME;
+    } else if (nl_window_is_rest(call)) {
+        call->road = NL_ROAD_REST;
     }
-    if (call->road == NL_ROAD_FRAME) call->rows_before = call->rows_after = 0;
+    if (call->road != NL_ROAD_MARGIN) call->rows_before = call->rows_after = 0;
 }
 
 static nl_status constant_of(nl_window *w, const nl_expr *expr, int64_t *number)
@@ -69,11 +83,23 @@ static nl_status plan_function(nl_window *w, nl_window_call *call)
     if (call->road == NL_ROAD_NTILE && call->expr->child_count > 0) return constant_of(w, call->expr->children[0], &call->constant);
     if (call->road != NL_ROAD_MARGIN) return NULL;
     if (call->expr->child_count > 1) NL_TRY(constant_of(w, call->expr->children[1], &call->constant));
-    if (function->ignore_nulls || call->constant == INT64_MIN) {
-        call->road = NL_ROAD_NONE; /* looks for a value as far as it takes */
-        return NULL;
-    }
+    if (call->constant == INT64_MAX || call->constant == INT64_MIN) call->constant = 0; /* null */
     call->rows_before = call->rows_after = (uint64_t)(call->constant < 0 ? -call->constant : call->constant);
+    if (!function->ignore_nulls && 2 * call->rows_before <= margin_rows_max(w)) return NULL;
+    call->road = NL_ROAD_VALUE;
+    call->rows_before = call->rows_after = 0;
+    return NULL;
+}
+
+static nl_status plan_call(nl_window *w, nl_window_call *call)
+{
+    const nl_bound_function *function = call->function;
+    call->road = NL_ROAD_NONE;
+    const bool is_look = function->window && nl_window_looks_for_value(call, &call->look);
+    if (function->window && !function->window->needs_frame) return plan_function(w, call);
+    plan_frame(w, call);
+    if (call->road == NL_ROAD_VALUE && !is_look) call->road = NL_ROAD_NONE;
+    if (call->road == NL_ROAD_VALUE && call->look == NL_LOOK_NTH) return constant_of(w, call->expr->children[1], &call->constant);
     return NULL;
 }
 
@@ -81,14 +107,8 @@ nl_status nl_window_large_plan(nl_window *window, bool *is_possible)
 {
     *is_possible = true;
     for (uint32_t c = 0; c < window->call_count; c++) {
-        nl_window_call *call = &window->calls[c];
-        call->road = NL_ROAD_NONE;
-        if (call->function->window && !call->function->window->needs_frame)
-            NL_TRY(plan_function(window, call));
-        else
-            plan_frame(call);
-        if (call->road == NL_ROAD_MARGIN && call->rows_before + call->rows_after > MARGIN_ROWS_MAX) call->road = NL_ROAD_NONE;
-        *is_possible = *is_possible && call->road != NL_ROAD_NONE;
+        NL_TRY(plan_call(window, &window->calls[c]));
+        *is_possible = *is_possible && window->calls[c].road != NL_ROAD_NONE;
     }
     return NULL;
 }
@@ -199,10 +219,16 @@ nl_status nl_window_take_results(const nl_window_large *self, nl_moving_state *m
 
 /* ---- rows on disk ---------------------------------------------------------------------------------------------- */
 
+static bool looks_at_frames(const nl_window_call *call)
+{
+    const bool is_framed = !call->function->window || call->function->window->needs_frame;
+    return call->road == NL_ROAD_FRAME || call->road == NL_ROAD_REST || (call->road == NL_ROAD_VALUE && is_framed);
+}
+
 static bool needs_peers(const nl_window *w)
 {
     for (uint32_t c = 0; c < w->call_count; c++)
-        if (w->calls[c].road == NL_ROAD_PEERS || w->calls[c].road == NL_ROAD_CUME_DIST || (w->calls[c].road == NL_ROAD_FRAME && w->calls[c].spec->unit == NL_FRAME_RANGE)) return true;
+        if (w->calls[c].road == NL_ROAD_PEERS || w->calls[c].road == NL_ROAD_CUME_DIST || (looks_at_frames(&w->calls[c]) && w->calls[c].spec->unit == NL_FRAME_RANGE)) return true;
     return false;
 }
 
@@ -453,8 +479,11 @@ nl_status nl_window_large_finish(nl_window_large *self)
     }
     free(stops);
     if (!status && needs_pass) status = end_pass(self);
-    for (uint32_t c = 0; c < w->call_count && !status; c++)
+    for (uint32_t c = 0; c < w->call_count && !status; c++) {
         if (w->calls[c].road == NL_ROAD_ROWS) status = nl_window_start_state(self, c);
+        if (w->calls[c].road == NL_ROAD_VALUE) status = nl_window_count_values(self, c);
+        if (w->calls[c].road == NL_ROAD_REST) status = nl_status_at(nl_window_read_backwards(self, c), w->calls[c].expr->span, w->exec->query->text);
+    }
     return status;
 }
 
@@ -609,6 +638,10 @@ static nl_status evaluate_slice(nl_window_large *self, const nl_window_slice *ar
             status = running_rows(self, c, s, out);
         else if (call->road == NL_ROAD_FRAME)
             status = nl_window_frame_rows(self, c, s, stops, out);
+        else if (call->road == NL_ROAD_VALUE)
+            status = nl_window_value_rows(self, c, s, stops, out);
+        else if (call->road == NL_ROAD_REST)
+            status = nl_window_rest_rows(self, c, s, stops, out);
         else if (call->road == NL_ROAD_WHOLE)
             status = repeat_final(self, c, s, out);
         else

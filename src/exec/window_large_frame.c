@@ -10,20 +10,18 @@
 #include <stdlib.h>
 
 #define AROUND_ROWS_MAX    (1u << 20)
+#define MOVING_SLICES      8u  /* a state moves along when frames reach over so many: reading them anew for each slice takes longer */
 #define AROUND_ROWS_TESTED 48u /* with nilas.debug.spill, so that tests see both ways */
 
 bool nl_window_frame_is_possible(const nl_window_call *call)
 {
-    const nl_window_spec *spec = call->spec;
-    const bool is_to_end = spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING;
-    if (call->function->window) return !is_to_end && spec->start_kind != NL_BOUND_UNBOUNDED_PRECEDING;
-    return !is_to_end || nl_window_can_retract(call); /* beginning anew each time would be quadratic */
+    const bool is_to_end = call->spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING;
+    return !call->function->window && (!is_to_end || nl_window_can_retract(call)); /* beginning anew each time would be quadratic */
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
-/* The row's index in the edge's slice, which is the chunk that holds it. */
-static nl_status open_edge(const nl_window_large *self, nl_window_edge *edge, uint64_t row, uint32_t *index)
+nl_status nl_window_open_edge(const nl_window_large *self, nl_window_edge *edge, uint64_t row, uint32_t *index)
 {
     nl_window_slice *s = &edge->slice;
     if (s->row_count == 0 || row < s->first || row - s->first >= s->row_count) {
@@ -42,7 +40,7 @@ static nl_status seek(const nl_window_large *self, const nl_window_call *call, n
     const nl_sort_key *order = &call->spec->order_by[0];
     for (; edge->at < self->row_count; edge->at++) {
         uint32_t index;
-        NL_TRY(open_edge(self, edge, edge->at, &index));
+        NL_TRY(nl_window_open_edge(self, edge, edge->at, &index));
         const nl_vector *keys = &edge->slice.outputs[call->order_key];
         if (nl_vector_is_null(keys, index)) {
             if (order->nulls_first) continue;
@@ -90,8 +88,7 @@ static nl_status range_frame(const nl_window_large *self, uint32_t c, const nl_w
     return NULL;
 }
 
-/* The frames of the slice's rows, in rows of the partition. */
-static nl_status find_frames(const nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, uint64_t *starts, uint64_t *stops)
+nl_status nl_window_find_frames(const nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, uint64_t *starts, uint64_t *stops)
 {
     const nl_window_call *call = &self->window->calls[c];
     const uint8_t *breaks = nl_window_new_peers(self, s);
@@ -139,14 +136,7 @@ static nl_status evaluate_around(const nl_window_large *self, uint32_t c, const 
                            .cancel = w->exec->query->cancel, .frame_start = frames, .frame_stop = frames + n + 1};
     fill_rows(self, around, s, starts, stops, &rows);
     nl_vector all = {0};
-    nl_status status = NULL;
-    if (call->function->window) {
-        nl_window_partitions one = {.args = rows.outputs + call->argument_first, .row_count = n, .partition_count = 1, .starts = partitions, .peer_start = rows.peer_start, .peer_stop = rows.peer_stop,
-                                    .frame_start = rows.frame_start, .frame_stop = rows.frame_stop};
-        status = call->function->window->evaluate(call->function, self->eval, &one, &all);
-    } else {
-        status = nl_window_aggregate(call, self->eval, &rows, NL_MAX(nl_exec_batch_rows(w->exec), 256u), &all);
-    }
+    nl_status status = nl_window_aggregate(call, self->eval, &rows, NL_MAX(nl_exec_batch_rows(w->exec), 256u), &all);
     if (!status) status = nl_vector_take(&all, around->numbers + (s->first - around->first), s->row_count, self->eval->memory, out);
     nl_vector_fini(&all);
     return status;
@@ -176,7 +166,7 @@ static nl_status move_rows(const nl_window_large *self, uint32_t c, nl_window_ed
     nl_moving_state *moving = &self->states[c];
     while (start < stop) {
         uint32_t index;
-        NL_TRY(open_edge(self, edge, start, &index));
+        NL_TRY(nl_window_open_edge(self, edge, start, &index));
         const nl_window_slice *s = &edge->slice;
         const uint32_t end = (uint32_t)(NL_MIN(stop, s->first + s->row_count) - s->first);
         if (is_gone) {
@@ -236,8 +226,10 @@ static nl_status evaluate(nl_window_large *self, uint32_t c, const nl_window_sli
 {
     uint64_t first, stop;
     nl_window_slice around = {0};
-    NL_TRY(find_frames(self, c, s, peer_stops, starts, stops));
-    if (!find_around(self, s, starts, stops, &first, &stop) && !self->window->calls[c].function->window) return evaluate_moving(self, c, s, starts, stops, out);
+    NL_TRY(nl_window_find_frames(self, c, s, peer_stops, starts, stops));
+    const bool is_near = find_around(self, s, starts, stops, &first, &stop);
+    const bool moves_faster = nl_window_can_retract(&self->window->calls[c]) && stop - first > MOVING_SLICES * (uint64_t)s->row_count;
+    if (!is_near || moves_faster) return evaluate_moving(self, c, s, starts, stops, out);
     if (stop - first > INT32_MAX) return nl_out_of_memory((size_t)(stop - first));
     NL_TRY(nl_window_open_slice(self, first, stop, &around));
     nl_status status = evaluate_around(self, c, &around, s, starts, stops, out);
@@ -260,4 +252,8 @@ void nl_window_end_framing(const nl_window_large *self, nl_window_framing *frami
     nl_window_end_slice(self, &framing->stop.slice);
     nl_window_end_slice(self, &framing->come.slice);
     nl_window_end_slice(self, &framing->gone.slice);
+    nl_window_end_slice(self, &framing->from.edge.slice);
+    nl_window_end_slice(self, &framing->until.edge.slice);
+    nl_window_end_slice(self, &framing->found.edge.slice);
+    nl_window_end_rest(&framing->rest);
 }

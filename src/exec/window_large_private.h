@@ -33,10 +33,27 @@ typedef struct nl_window_edge {
     nl_window_slice slice; /* row_count 0: none is open */
 } nl_window_edge;
 
+/* A place, and how many values lie before it: those that are not null. */
+typedef struct nl_window_count {
+    nl_window_edge edge;
+    uint64_t values;
+} nl_window_count;
+
+/* NL_ROAD_REST: result k is that of the partition's last k rows. */
+typedef struct nl_window_rest {
+    nl_spill *results;
+    uint64_t *starts;    /* first result of each chunk, and their number */
+    nl_batch open;       /* a chunk */
+    uint64_t open_first;
+} nl_window_rest;
+
 typedef struct nl_window_framing { /* of one call: frames whose ends move forward with the rows */
     nl_window_edge start, stop;   /* where frames begin and end: found by comparing order keys with bounds */
     nl_window_edge come, gone;    /* rows that enter the state and leave it */
     uint64_t has_start, has_stop; /* which rows the state holds */
+    nl_window_count from, until, found; /* NL_ROAD_VALUE: before the row or its frame's ends, and the row whose value it is */
+    uint64_t value_count;         /* of the partition; for lag and lead with IGNORE NULLS */
+    nl_window_rest rest;
 } nl_window_framing;
 
 struct nl_window_large {
@@ -52,7 +69,7 @@ struct nl_window_large {
     uint64_t row_count;
     nl_moving_state *states;  /* per call; unused ones are zero */
     nl_vector *finals;     /* per call with NL_ROAD_WHOLE: its one result */
-    nl_window_framing *framings; /* per call; of NL_ROAD_FRAME */
+    nl_window_framing *framings; /* per call; of NL_ROAD_FRAME, VALUE, REST */
     /* Reading: */
     uint32_t chunk;
     uint64_t peer_start, dense;
@@ -80,3 +97,18 @@ static inline const uint8_t *nl_window_new_peers(const nl_window_large *self, co
 bool nl_window_frame_is_possible(const nl_window_call *call);
 NL_MUST_USE nl_status nl_window_frame_rows(nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, nl_vector *out);
 void nl_window_end_framing(const nl_window_large *self, nl_window_framing *framing);
+/* The frames of the slice's rows, in rows of the partition; both ends move forward from call to call. */
+NL_MUST_USE nl_status nl_window_find_frames(const nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, uint64_t *starts, uint64_t *stops);
+/* Opens the chunk of `row` in the edge's slice; *index: the row there. */
+NL_MUST_USE nl_status nl_window_open_edge(const nl_window_large *self, nl_window_edge *edge, uint64_t row, uint32_t *index);
+
+/* window_large_value.c */
+bool nl_window_looks_for_value(const nl_window_call *call, nl_window_look *look);
+NL_MUST_USE nl_status nl_window_count_values(nl_window_large *self, uint32_t c); /* once, after the last row */
+NL_MUST_USE nl_status nl_window_value_rows(nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, nl_vector *out);
+
+/* window_large_rest.c */
+bool nl_window_is_rest(const nl_window_call *call);
+NL_MUST_USE nl_status nl_window_read_backwards(nl_window_large *self, uint32_t c); /* once, after the last row */
+NL_MUST_USE nl_status nl_window_rest_rows(nl_window_large *self, uint32_t c, const nl_window_slice *s, const uint64_t *peer_stops, nl_vector *out);
+void nl_window_end_rest(nl_window_rest *rest);

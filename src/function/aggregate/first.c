@@ -1,6 +1,7 @@
 /* aggregate/first.c - first, last, any_value: as aggregates in the order rows come, and over window frames. */
 #include "function/aggregate/state.h"
 #include "function/groups.h"
+#include "function/window/places.h"
 
 typedef struct first_how {
     bool is_last;
@@ -61,20 +62,18 @@ static nl_status first_window(const nl_bound_function *function, nl_eval *eval, 
     const nl_vector *arg = &all->args[0];
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
+    nl_value_places places = {0};
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
+    if (how->ignore_nulls) NL_GO(nl_value_places_init(&places, arg, all->row_count, eval->memory));
     for (uint32_t i = 0; i < all->row_count; i++) {
-        uint32_t start = all->frame_start[i];
-        uint32_t stop = all->frame_stop[i];
-        while (how->ignore_nulls && start < stop && nl_vector_is_null(arg, how->is_last ? stop - 1 : start)) {
-            if (how->is_last)
-                stop--;
-            else
-                start++;
-        }
-        NL_GO(start < stop ? nl_column_builder_row(builder, arg, how->is_last ? stop - 1 : start) : nl_column_builder_null(builder));
+        const uint32_t start = all->frame_start[i], stop = all->frame_stop[i];
+        int64_t at = start >= stop ? -1 : how->is_last ? (int64_t)stop - 1 : (int64_t)start;
+        if (how->ignore_nulls && at >= 0) at = how->is_last ? nl_value_places_find(&places, stop, -1, start, stop) : nl_value_places_find(&places, start, 0, start, stop);
+        NL_GO(at >= 0 ? nl_column_builder_row(builder, arg, (uint32_t)at) : nl_column_builder_null(builder));
     }
     status = nl_column_builder_finish(builder, out);
 done:
+    nl_value_places_fini(&places);
     nl_column_builder_free(builder);
     return status;
 }

@@ -3,6 +3,7 @@
  * Each sees sorted partitions, one after the other; peers are rows equal under ORDER BY.
  */
 #include "function/groups.h"
+#include "function/window/places.h"
 
 typedef enum rank_kind { RANK_ROW_NUMBER, RANK_RANK, RANK_DENSE, RANK_PERCENT, RANK_CUME_DIST } rank_kind;
 
@@ -87,28 +88,21 @@ typedef struct shift {
     bool ignore_nulls;
 } shift;
 
-/* The row `offset` rows away within start … stop, counting only rows with a value when nulls are ignored; -1 when there
- * is none. */
-static int64_t find_shifted(const nl_vector *arg, const shift *how, uint32_t from, uint32_t start, uint32_t stop)
+/* The row `offset` rows away within start … stop, counting only rows with a value when nulls are ignored (places is not NULL); -1
+ * when there is none. */
+static int64_t find_shifted(const nl_value_places *places, int64_t offset, uint32_t from, uint32_t start, uint32_t stop)
 {
-    if (!how->ignore_nulls || how->offset == 0) {
-        int64_t target = (int64_t)from + how->offset;
-        return target >= start && target < stop ? target : -1;
-    }
-    int64_t step = how->offset > 0 ? 1 : -1;
-    int64_t left = how->offset * step;
-    for (int64_t row = from + step; row >= start && row < stop; row += step) {
-        if (nl_vector_is_null(arg, (uint32_t)row)) continue;
-        if (--left == 0) return row;
-    }
-    return -1;
+    if (places) return offset > 0 ? nl_value_places_find(places, from + 1, offset - 1, start, stop) : nl_value_places_find(places, from, offset, start, stop);
+    const int64_t target = (int64_t)from + offset;
+    return target >= start && target < stop ? target : -1;
 }
 
-static nl_status shift_partition(const nl_bound_function *function, const nl_window_partitions *all, uint32_t start, uint32_t stop, nl_column_builder *builder)
+static nl_status shift_partition(const nl_bound_function *function, const nl_window_partitions *all, const nl_value_places *places, uint32_t start, uint32_t stop, nl_column_builder *builder)
 {
     const nl_vector *arg = &all->args[0];
+    const shift *how = function->state;
     for (uint32_t row = start; row < stop; row++) {
-        int64_t target = find_shifted(arg, function->state, row, start, stop);
+        int64_t target = find_shifted(places, how->offset, row, start, stop);
         if (target >= 0)
             NL_TRY(nl_column_builder_row(builder, arg, (uint32_t)target));
         else
@@ -120,11 +114,15 @@ static nl_status shift_partition(const nl_bound_function *function, const nl_win
 static nl_status shift_evaluate(const nl_bound_function *function, nl_eval *eval, const nl_window_partitions *all, nl_vector *out)
 {
     nl_column_builder *builder = NULL;
+    const shift *how = function->state;
+    const bool ignores = how->ignore_nulls && how->offset != 0;
+    nl_value_places places = {0};
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
-    nl_status status = NULL;
+    nl_status status = ignores ? nl_value_places_init(&places, &all->args[0], all->row_count, eval->memory) : NULL;
     for (uint32_t p = 0; p < all->partition_count && !status; p++)
-        status = shift_partition(function, all, all->starts[p], all->starts[p + 1], builder);
+        status = shift_partition(function, all, ignores ? &places : NULL, all->starts[p], all->starts[p + 1], builder);
     if (!status) status = nl_column_builder_finish(builder, out);
+    nl_value_places_fini(&places);
     nl_column_builder_free(builder);
     return status;
 }
@@ -152,22 +150,18 @@ static nl_status nth_evaluate(const nl_bound_function *function, nl_eval *eval, 
     const nl_vector *arg = &all->args[0];
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
+    nl_value_places places = {0};
     NL_TRY(nl_column_builder_new(function->result_type, eval->memory, &builder));
+    if (how->ignore_nulls) NL_GO(nl_value_places_init(&places, arg, all->row_count, eval->memory));
     for (uint32_t row = 0; row < all->row_count; row++) {
-        uint32_t start = all->frame_start[row];
-        uint32_t stop = all->frame_stop[row];
-        int64_t left = how->offset;
-        uint32_t at = start;
-        if (!how->ignore_nulls) {
-            at = left <= stop - start && start < stop ? start + (uint32_t)(left - 1) : stop;
-        } else {
-            for (; at < stop; at++)
-                if (!nl_vector_is_null(arg, at) && --left == 0) break;
-        }
-        NL_GO(at < stop ? nl_column_builder_row(builder, arg, at) : nl_column_builder_null(builder));
+        const uint32_t start = all->frame_start[row], stop = all->frame_stop[row];
+        int64_t at = how->offset <= stop - start && start < stop ? start + (how->offset - 1) : -1;
+        if (how->ignore_nulls) at = start < stop ? nl_value_places_find(&places, start, how->offset - 1, start, stop) : -1;
+        NL_GO(at >= 0 ? nl_column_builder_row(builder, arg, (uint32_t)at) : nl_column_builder_null(builder));
     }
     status = nl_column_builder_finish(builder, out);
 done:
+    nl_value_places_fini(&places);
     nl_column_builder_free(builder);
     return status;
 }

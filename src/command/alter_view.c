@@ -58,7 +58,9 @@ nl_status nl_run_alter_view(nl_command *command, const nl_ast_statement *stateme
     view.column_count = 0;
     view.query_columns = NULL;
     view.handle = NULL;
+    view.retain = NULL;
     view.free = NULL;
+    view.make_query = NULL;
     view.collation = nl_arena_str(command->arena, old->collation);
     NL_TRY(nl_view_analyze(command, &view, alter->query, &plan));
     NL_TRY(is_permanent ? nl_view_set_columns(command, plan, NULL, &view) : nl_view_check_columns(command, plan, NULL, 0));
@@ -72,24 +74,22 @@ static nl_status rename_to(nl_command *command, const nl_ast_alter_table *alter,
     const nl_str *parts;
     uint32_t count;
     NL_TRY(nl_command_name(command, &alter->rename_to, &parts, &count));
-    nl_temp_view *view = nl_view_copy(command->arena, old);
+    nl_str new_name = parts[0];
     if (nl_view_is_permanent(old)) {
         nl_session_name name;
         NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &name));
-        view->name = nl_command_dotted_name(command, &name);
+        new_name = nl_command_dotted_name(command, &name);
     } else {
         if (count != 1)
             return NL_RAISE(_LEGACY_ERROR_TEMP_1074, NL_P_STR("oldName", nl_command_quoted(command, &old->name, 1)),
                             NL_P_STR("newName", nl_command_quoted(command, parts, count)), NL_P_STR("db", parts[0]));
-        view->name = parts[0];
     }
-    if (nl_session_find_view(command->session, view->name, view->is_global))
+    if (nl_session_find_view(command->session, new_name, old->is_global, command->arena))
         return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted(command, parts, count)));
-    if (view->handle) view->handle = NL_UNCONST(nl_table_retain(view->handle));
-    const nl_str old_name = nl_arena_str(command->arena, old->name);
-    const bool is_global = old->is_global;
+    nl_temp_view *view = nl_view_copy(command->arena, old);
+    view->name = new_name;
     NL_TRY(nl_session_put_view(command->session, view, false));
-    nl_session_drop_view(command->session, old_name, is_global);
+    nl_session_drop_view(command->session, old->name, old->is_global);
     return NULL;
 }
 

@@ -60,7 +60,7 @@ nl_status nl_run_uncache(nl_command *command, const nl_ast_statement *statement)
     }
     NL_TRY(status);
     NL_TRY(nl_command_name(command, &cache->name, &parts, &count));
-    const bool is_view = count == 1 && nl_session_find_view(command->session, parts[0], false);
+    const bool is_view = count == 1 && nl_session_find_view(command->session, parts[0], false, command->arena);
     return nl_cached_drop_name(command, parts, count, !is_view);
 }
 

@@ -29,6 +29,7 @@ typedef struct nl_command {
     const nl_command_tree *tree; /* that it was made of; or NULL */
     struct nl_opened_table *opened; /* tables that the statement's names have led to so far: see resolver.c */
     nl_list plain_read; /* nl_str *: locations of tables over plain files that the statement reads */
+    uint64_t change_count;   /* of the program when the statement began: nl_session_change_count */
     uint32_t view_depth;
     const nl_temp_view *made_view; /* the view being created: its query may not mention it; or NULL */
     nl_str made_function;          /* the permanent function being created, quoted: its body may mention no temporary object; or none */
@@ -74,6 +75,9 @@ nl_status nl_command_name_not_found(nl_command *command, const nl_ast_name *name
 nl_str nl_command_quoted(nl_command *command, const nl_str *parts, uint32_t part_count);
 nl_str nl_command_quoted_name(nl_command *command, const nl_session_name *name);
 nl_str nl_command_dotted_name(nl_command *command, const nl_session_name *name);
+nl_status nl_schema_not_found(nl_command *command, const nl_session_name *name); /* SCHEMA_NOT_FOUND */
+/* Tables of a namespace: the catalog's, none where spark_catalog.default was never written to. SCHEMA_NOT_FOUND. */
+NL_MUST_USE nl_status nl_command_list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list);
 /* TABLE_OR_VIEW_NOT_FOUND and friends with the place of the name. */
 nl_status nl_command_at(nl_command *command, nl_status status, nl_ast_range range);
 /* Properties of the AST as key/value pairs. */

@@ -77,6 +77,7 @@ static nl_str joined_namespace(nl_arena *arena, const nl_session *session)
 void nl_command_prepare(nl_command *command)
 {
     nl_session *session = command->session;
+    command->change_count = nl_session_change_count(session);
     command->confs = (nl_eval_confs){
         .is_ansi = nl_session_get_bool(session, "spark.sql.ansi.enabled"),
         .is_last_win = nl_str_is_nocase(nl_session_get(session, NL_STR("spark.sql.mapKeyDedupPolicy")), "LAST_WIN"),

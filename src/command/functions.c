@@ -139,7 +139,7 @@ nl_status nl_run_create_function(nl_command *command, const nl_ast_statement *st
     if (create->class_name.data)
         return NL_RAISE(CANNOT_LOAD_FUNCTION_CLASS, NL_P_STR("className", create->class_name), NL_P_STR("functionName", quoted(command, parts, count)));
     NL_TRY(stored_name(command, parts, count, create->is_temporary, &function.name));
-    const bool exists = nl_session_find_function(command->session, function.name, create->is_temporary) != NULL;
+    const bool exists = nl_session_find_function(command->session, function.name, create->is_temporary, command->arena) != NULL;
     if (exists && create->is_if_not_exists) return NULL;
     if (exists && !create->is_replace)
         return NL_RAISE(ROUTINE_ALREADY_EXISTS, NL_P("newRoutineType", "routine"), NL_P("existingRoutineType", "routine"),
@@ -188,11 +188,11 @@ nl_status nl_command_raise_routine(nl_command *command, const nl_str *parts, uin
 const nl_session_function *nl_command_find_function(nl_command *command, const nl_str *parts, uint32_t count)
 {
     const bool is_session = count == 1 || (count == 2 && nl_str_is_nocase(parts[0], "session"));
-    const nl_session_function *found = is_session ? nl_session_find_function(command->session, parts[count - 1], true) : NULL;
+    const nl_session_function *found = is_session ? nl_session_find_function(command->session, parts[count - 1], true, command->arena) : NULL;
     if (found) return found;
     nl_session_name name;
     nl_error *error = nl_session_resolve(command->session, parts, count, command->arena, &name);
-    if (!error) return nl_session_find_function(command->session, nl_command_dotted_name(command, &name), false);
+    if (!error) return nl_session_find_function(command->session, nl_command_dotted_name(command, &name), false, command->arena);
     nl_error_free(error);
     return NULL;
 }

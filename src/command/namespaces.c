@@ -4,7 +4,7 @@
 #include "command/plain_tables.h"
 #include "iceberg/operation.h"
 
-static nl_status schema_not_found(nl_command *command, const nl_session_name *name)
+nl_status nl_schema_not_found(nl_command *command, const nl_session_name *name)
 {
     return NL_RAISE(SCHEMA_NOT_FOUND, NL_P_STR("schemaName", nl_command_quoted_name(command, name)));
 }
@@ -25,7 +25,7 @@ static nl_status check_usable(nl_command *command, const nl_session_name *name)
     const nl_str initial = nl_session_default_namespace(command->session, name->catalog_name);
     if (name->identifier.namespace_count == 1 && nl_str_equal(name->identifier.namespace_parts[0], initial)) return NULL;
     NL_TRY(nl_catalog_namespace_exists(name->catalog, name->identifier.namespace_parts, name->identifier.namespace_count, &exists));
-    return exists ? NULL : schema_not_found(command, name);
+    return exists ? NULL : nl_schema_not_found(command, name);
 }
 
 nl_status nl_run_use(nl_command *command, const nl_ast_statement *statement)
@@ -101,6 +101,81 @@ nl_status nl_run_alter_namespace(nl_command *command, const nl_ast_statement *st
     return nl_catalog_update_namespace(name.catalog, parts, part_count, NULL, 0, removed, count);
 }
 
+static nl_status count_entry(void *argument, const nl_file_info *info)
+{
+    (void)info;
+    (*(uint64_t *)argument)++;
+    return NULL;
+}
+
+/* What lies in a namespace of the session catalog: by its own list for tables, by the beginning of full names for the rest. */
+typedef struct contents {
+    nl_list plain_tables; /* const nl_plain_table *     */
+    nl_list views;        /* const nl_temp_view *       */
+    nl_list functions;    /* const nl_session_function * */
+    nl_name_list tables;  /* of the catalog             */
+} contents;
+
+static bool is_inside(nl_str full_name, nl_str prefix)
+{
+    return full_name.length > prefix.length && nl_str_equal_nocase(nl_str_slice(full_name, 0, prefix.length), prefix) &&
+           nl_str_find_char(nl_str_slice(full_name, prefix.length, full_name.length), '.', 0) == NL_NOT_FOUND;
+}
+
+static bool is_namespace_of(const nl_plain_table *table, const nl_identifier *scope)
+{
+    if (table->namespace_count != scope->namespace_count) return false;
+    for (uint32_t i = 0; i < scope->namespace_count; i++)
+        if (!nl_str_equal_nocase(table->namespace_parts[i], scope->namespace_parts[i])) return false;
+    return true;
+}
+
+static nl_status find_contents(nl_command *command, const nl_session_name *scope, contents *found)
+{
+    nl_arena *arena = command->arena;
+    const nl_str prefix = nl_arena_f(arena, NL_STR_FMT ".", NL_STR_ARG(nl_command_dotted_name(command, scope)));
+    const nl_list plain_tables = nl_session_plain_tables(command->session, arena), views = nl_session_views(command->session, arena);
+    const nl_list functions = nl_session_functions(command->session, arena);
+    for (uint32_t i = 0; i < plain_tables.count; i++)
+        if (is_namespace_of(plain_tables.items[i], &scope->identifier)) nl_list_add(arena, &found->plain_tables, plain_tables.items[i]);
+    for (uint32_t i = 0; i < views.count; i++)
+        if (is_inside(((const nl_temp_view *)views.items[i])->name, prefix)) nl_list_add(arena, &found->views, views.items[i]);
+    for (uint32_t i = 0; i < functions.count; i++)
+        if (is_inside(((const nl_session_function *)functions.items[i])->name, prefix)) nl_list_add(arena, &found->functions, functions.items[i]);
+    return nl_catalog_list_tables(scope->catalog, scope->identifier.namespace_parts, scope->identifier.namespace_count, arena, &found->tables);
+}
+
+/* CASCADE. The folder of its tables goes, too, unless something else lies there. */
+static nl_status drop_contents(nl_command *command, const nl_session_name *scope, const contents *found)
+{
+    nl_fs *fs = NULL;
+    nl_str folder;
+    uint64_t count = 0;
+    bool was_dropped;
+    for (uint32_t i = 0; i < found->plain_tables.count; i++) NL_TRY(nl_plain_drop(command, found->plain_tables.items[i]));
+    for (uint32_t i = 0; i < found->views.count; i++) nl_session_drop_view(command->session, ((const nl_temp_view *)found->views.items[i])->name, false);
+    for (uint32_t i = 0; i < found->functions.count; i++) nl_session_drop_function(command->session, ((const nl_session_function *)found->functions.items[i])->name, false);
+    for (uint32_t i = 0; i < found->tables.count; i++) NL_TRY(nl_catalog_drop_table(scope->catalog, &found->tables.items[i], false, &was_dropped));
+    if (found->plain_tables.count == 0) return NULL;
+    NL_TRY(nl_plain_namespace_folder(command, scope->identifier.namespace_parts, scope->identifier.namespace_count, &folder));
+    NL_TRY(nl_session_files(command->session, &fs));
+    nl_status status = nl_fs_list(fs, folder, false, count_entry, &count);
+    if (!status && count == 0) status = nl_fs_remove_tree(fs, folder);
+    nl_error_free(status); /* an empty folder that stays does no harm */
+    return NULL;
+}
+
+/* Spark's session catalog empties a namespace when it is told to; others refuse one that is not empty, whatever is said. */
+static nl_status empty_namespace(nl_command *command, const nl_ast_drop *drop, const nl_session_name *scope)
+{
+    contents found = {0};
+    if (!nl_str_is(scope->catalog_name, "spark_catalog")) return NULL;
+    NL_TRY(find_contents(command, scope, &found));
+    const bool is_empty = found.plain_tables.count + found.views.count + found.functions.count + found.tables.count == 0;
+    if (is_empty || drop->is_cascade) return drop_contents(command, scope, &found);
+    return NL_RAISE(SCHEMA_NOT_EMPTY, NL_P_STR("schemaName", nl_command_quoted(command, scope->identifier.namespace_parts, scope->identifier.namespace_count)));
+}
+
 static nl_status drop_namespace(nl_command *command, const nl_ast_drop *drop)
 {
     nl_session_name name;
@@ -109,7 +184,8 @@ static nl_status drop_namespace(nl_command *command, const nl_ast_drop *drop)
     if (nl_session_is_default_database(&name))
         return NL_RAISE(UNSUPPORTED_FEATURE__DROP_DATABASE, NL_P("database", "`spark_catalog`.`default`"));
     NL_TRY(nl_session_namespace_exists(&name, &exists));
-    if (!exists) return drop->is_if_exists ? NULL : schema_not_found(command, &name);
+    if (!exists) return drop->is_if_exists ? NULL : nl_schema_not_found(command, &name);
+    NL_TRY(empty_namespace(command, drop, &name));
     return nl_catalog_drop_namespace(name.catalog, name.identifier.namespace_parts, name.identifier.namespace_count, &was_dropped);
 }
 

@@ -338,7 +338,7 @@ static nl_status rename_table(const plain_change *self)
     if (part_count > 2) return NL_RAISE(IDENTIFIER_TOO_MANY_NAME_PARTS, NL_P_STR("identifier", nl_command_quoted(command, parts, part_count)));
     name = (nl_session_name){.catalog_name = NL_STR("spark_catalog"), .identifier = {part_count == 2 ? parts : old.namespace_parts, part_count == 2 ? 1 : old.namespace_count, parts[part_count - 1]}};
     NL_TRY(nl_session_catalog(command->session, name.catalog_name, &name.catalog));
-    if (!nl_session_find_plain_table(command->session, &name.identifier)) NL_TRY(nl_catalog_table_exists(name.catalog, &name.identifier, &exists));
+    if (!nl_session_find_plain_table(command->session, &name.identifier, command->arena)) NL_TRY(nl_catalog_table_exists(name.catalog, &name.identifier, &exists));
     else exists = true;
     if (exists) return NL_RAISE(TABLE_OR_VIEW_ALREADY_EXISTS, NL_P_STR("relationName", nl_command_quoted_name(command, &name)));
     changed.namespace_parts = name.identifier.namespace_parts;

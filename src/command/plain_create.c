@@ -212,6 +212,17 @@ static nl_status make_options(plain_creation *self, nl_str *path)
 }
 
 /* Spark's warehouse: "<warehouse>/t" in the namespace default, else "<warehouse>/db.db/t". */
+nl_status nl_plain_namespace_folder(nl_command *command, const nl_str *parts, uint32_t part_count, nl_str *folder)
+{
+    NL_TRY(nl_plain_path_absolute(command->arena, nl_session_get(command->session, NL_STR("spark.sql.warehouse.dir")), folder));
+    for (uint32_t i = 0; i < part_count; i++) {
+        const nl_str part = lower(command, parts[i]);
+        NL_TRY(nl_plain_check_part(part));
+        if (i > 0 || !nl_str_is(part, "default")) *folder = nl_path_join(command->arena, *folder, nl_arena_f(command->arena, NL_STR_FMT ".db", NL_STR_ARG(part)));
+    }
+    return NULL;
+}
+
 static nl_status make_location(plain_creation *self, nl_str given)
 {
     nl_command *command = self->command;
@@ -221,12 +232,7 @@ static nl_status make_location(plain_creation *self, nl_str given)
     self->table.is_external = given.data != NULL;
     if (given.data) return nl_plain_path_absolute(command->arena, given, &self->table.location);
     nl_str folder;
-    NL_TRY(nl_plain_path_absolute(command->arena, nl_session_get(command->session, NL_STR("spark.sql.warehouse.dir")), &folder));
-    for (uint32_t i = 0; i < identifier->namespace_count; i++) {
-        const nl_str part = lower(command, identifier->namespace_parts[i]);
-        NL_TRY(nl_plain_check_part(part));
-        if (i > 0 || !nl_str_is(part, "default")) folder = nl_path_join(command->arena, folder, nl_arena_f(command->arena, NL_STR_FMT ".db", NL_STR_ARG(part)));
-    }
+    NL_TRY(nl_plain_namespace_folder(command, identifier->namespace_parts, identifier->namespace_count, &folder));
     NL_TRY(nl_plain_check_part(identifier->name));
     self->table.location = nl_path_join(command->arena, folder, lower(command, identifier->name));
     NL_TRY(nl_session_files(command->session, &fs));
@@ -318,7 +324,7 @@ static nl_status create_from_query(plain_creation *self, nl_str location)
     NL_TRY(make_location(self, location));
     NL_TRY(nl_plan_store(&command->context, query, self->table.row_type, nl_command_quoted_name(command, self->name), self->table.partition_count > 0, &input));
     NL_TRY(nl_session_put_plain_table(command->session, &self->table));
-    nl_status status = nl_plain_write(command, nl_session_find_plain_table(command->session, &identifier), input, false, NULL);
+    nl_status status = nl_plain_write(command, nl_session_find_plain_table(command->session, &identifier, command->arena), input, false, NULL);
     if (status) nl_session_drop_plain_table(command->session, &identifier);
     return status;
 }

@@ -75,7 +75,7 @@ nl_status nl_plain_find(nl_command *command, const nl_session_name *name, const 
     const nl_hive_plain *kept = NULL;
     *table = NULL;
     if (!nl_str_is(name->catalog_name, SESSION_CATALOG)) return NULL;
-    *table = nl_session_find_plain_table(command->session, &name->identifier);
+    *table = nl_session_find_plain_table(command->session, &name->identifier, command->arena);
     if (*table || !name->catalog || !nl_hive_is_catalog(name->catalog)) return NULL;
     NL_TRY(nl_hive_plain_load(name->catalog, &name->identifier, command->arena, &kept));
     return kept ? kept_table(command, name, kept, table) : NULL;
@@ -95,7 +95,7 @@ nl_status nl_plain_find_name(nl_command *command, const nl_ast_name *name, const
     uint32_t count;
     *table = NULL;
     NL_TRY(nl_command_name(command, name, &parts, &count));
-    if (count > 3 || (count == 1 && nl_session_find_view(command->session, parts[0], false))) return NULL;
+    if (count > 3 || (count == 1 && nl_session_find_view(command->session, parts[0], false, command->arena))) return NULL;
     NL_TRY(nl_session_resolve(command->session, parts, count, command->arena, &resolved));
     return nl_plain_find(command, &resolved, table);
 }
@@ -184,16 +184,54 @@ static int compare_texts(const void *a, const void *b)
     return nl_str_compare(*(const nl_str *)a, *(const nl_str *)b);
 }
 
-nl_status nl_plain_put_folders(nl_command *command, const nl_plain_table *table, nl_str *folders, uint32_t count)
+static uint32_t sort_folders(nl_str *folders, uint32_t count)
 {
-    nl_plain_table changed = *table;
     uint32_t kept = 0;
     if (count > 1) qsort(folders, count, sizeof(*folders), compare_texts);
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || !nl_str_equal(folders[i], folders[kept - 1])) folders[kept++] = folders[i];
-    changed.folders = folders;
-    changed.folder_count = kept;
-    return nl_session_put_plain_table(command->session, &changed);
+    return kept;
+}
+
+/* All lists are sorted. What another session has made of the base, changed as `ours` changes it. */
+static nl_str *merge_folders(nl_arena *arena, const nl_plain_table *base, const nl_plain_table *theirs, const nl_str *ours, uint32_t our_count, uint32_t *count)
+{
+    nl_str *merged = NL_NEW_ARRAY(arena, nl_str, theirs->folder_count + our_count + 1);
+    uint32_t in_base = 0, in_ours = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < theirs->folder_count; i++) {
+        const nl_str folder = theirs->folders[i];
+        while (in_base < base->folder_count && nl_str_compare(base->folders[in_base], folder) < 0) in_base++;
+        while (in_ours < our_count && nl_str_compare(ours[in_ours], folder) < 0) in_ours++;
+        const bool was_there = in_base < base->folder_count && nl_str_equal(base->folders[in_base], folder);
+        const bool is_ours = in_ours < our_count && nl_str_equal(ours[in_ours], folder);
+        if (!was_there || is_ours) merged[(*count)++] = folder;
+    }
+    in_base = 0;
+    for (uint32_t i = 0; i < our_count; i++) {
+        while (in_base < base->folder_count && nl_str_compare(base->folders[in_base], ours[i]) < 0) in_base++;
+        if (in_base == base->folder_count || !nl_str_equal(base->folders[in_base], ours[i])) merged[(*count)++] = ours[i];
+    }
+    *count = sort_folders(merged, *count);
+    return merged;
+}
+
+nl_status nl_plain_put_folders(nl_command *command, const nl_plain_table *table, nl_str *folders, uint32_t count)
+{
+    const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
+    const nl_plain_table *there = table;
+    count = sort_folders(folders, count);
+    for (;;) { /* until no other session has changed the table since it was found */
+        nl_plain_table changed = *there;
+        bool is_swapped = false;
+        changed.folders = there == table ? folders : merge_folders(command->arena, table, there, folders, count, &changed.folder_count);
+        if (there == table) changed.folder_count = count;
+        NL_TRY(nl_session_swap_plain_table(command->session, there, &changed, &is_swapped));
+        if (is_swapped) return NULL;
+        there = nl_session_find_plain_table(command->session, &identifier, command->arena);
+        if (!there) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_plain_quoted(command, table)));
+        NL_TRY(nl_arena_check(command->arena));
+    }
 }
 
 nl_status nl_plain_check_partition(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)

@@ -53,7 +53,10 @@ NL_MUST_USE nl_status nl_plain_repair(nl_command *command, const nl_plain_table 
 /* Partitions by what a specification says of them: `pieces` has "b=x" for the columns that it names with a value, else data NULL. */
 NL_MUST_USE nl_status nl_plain_pieces(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition, nl_str **pieces);
 bool nl_plain_matches(const nl_plain_table *table, nl_str folder, const nl_str *pieces);
-/* The table with other partitions: put into the session. folders: any order, repeated ones once. */
+/* The table with other partitions: put into the session; what other sessions have changed since it was found stays. folders: any
+ * order, repeated ones once. */
 NL_MUST_USE nl_status nl_plain_put_folders(nl_command *command, const nl_plain_table *table, nl_str *folders, uint32_t count);
 NL_MUST_USE nl_status nl_plain_check_part(nl_str part); /* of a managed table's path: no "..", no slash */
+/* Where managed tables of a namespace lie: "<warehouse>/db.db". */
+NL_MUST_USE nl_status nl_plain_namespace_folder(nl_command *command, const nl_str *parts, uint32_t part_count, nl_str *folder);
 nl_str nl_plain_folder_path(nl_command *command, const nl_plain_table *table, nl_str folder);

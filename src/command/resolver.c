@@ -343,7 +343,7 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
     *found = (nl_resolved_relation){.name = parts, .name_count = part_count};
     const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
     if (part_count == 1 || is_global) {
-        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
+        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global, command->arena);
         if (view) return resolve_view(command, view, found);
     }
     /* parquet.`/a/b`: what has a slash is no table's name, so that no catalog is asked. */
@@ -376,7 +376,7 @@ static nl_status find_relation(nl_resolver *self, const nl_str *parts, uint32_t 
         name_found(command, &name, found);
         return NULL;
     }
-    const nl_temp_view *view = nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false);
+    const nl_temp_view *view = nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false, command->arena);
     if (view) {
         name_found(command, &name, found);
         return resolve_view(command, view, found);

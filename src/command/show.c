@@ -100,8 +100,9 @@ static nl_status add_views(nl_command *command, const nl_session_name *scope, nl
     inside.identifier.name = (nl_str){0};
     const nl_str prefix = nl_arena_f(command->arena, NL_STR_FMT ".", NL_STR_ARG(nl_command_dotted_name(command, &inside)));
     const nl_str scope_name = join_parts(command, scope->identifier.namespace_parts, scope->identifier.namespace_count);
-    const nl_temp_view *view;
-    for (uint32_t i = 0; (view = nl_session_view_at(command->session, i)) != NULL; i++) {
+    const nl_list views = nl_session_views(command->session, command->arena);
+    for (uint32_t i = 0; i < views.count; i++) {
+        const nl_temp_view *view = views.items[i];
         const bool is_persistent = nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND;
         if (is_persistent && !nl_str_starts(view->name, prefix)) continue;
         if (view->is_global && !nl_str_is_nocase(scope_name, "global_temp")) continue; /* they have a namespace of their own */
@@ -116,8 +117,9 @@ static nl_status add_views(nl_command *command, const nl_session_name *scope, nl
 static nl_status add_plain_tables(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
 {
     const nl_str scope_name = join_parts(command, scope->identifier.namespace_parts, scope->identifier.namespace_count);
-    const nl_plain_table *table;
-    for (uint32_t i = 0; (table = nl_session_plain_table_at(command->session, i)) != NULL; i++) {
+    const nl_list tables = nl_session_plain_tables(command->session, command->arena);
+    for (uint32_t i = 0; i < tables.count; i++) {
+        const nl_plain_table *table = tables.items[i];
         const nl_str own = join_parts(command, table->namespace_parts, table->namespace_count);
         if (nl_str_equal_nocase(own, scope_name) && nl_command_matches(pattern, table->name)) NL_TRY(add_name(rows, own, table->name, false));
     }
@@ -125,11 +127,14 @@ static nl_status add_plain_tables(nl_command *command, const nl_session_name *sc
 }
 
 /* The session catalog's default namespace is there before anything was written into it. */
-static nl_status list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list)
+nl_status nl_command_list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list)
 {
     const nl_identifier *identifier = &scope->identifier;
     bool exists = true;
-    if (nl_session_is_default_database(scope)) NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count, &exists));
+    if (nl_str_is(scope->catalog_name, "spark_catalog")) { /* which has words of its own for one that is not there */
+        NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count, &exists));
+        if (!exists && !nl_session_is_default_database(scope)) return nl_schema_not_found(command, scope);
+    }
     return exists ? nl_catalog_list_tables(scope->catalog, identifier->namespace_parts, identifier->namespace_count, command->arena, list) : NULL;
 }
 
@@ -139,7 +144,7 @@ static nl_status show_tables(nl_command *command, const nl_ast_show *show)
     nl_name_list list = {0};
     nl_rows *rows = NULL;
     NL_TRY(resolve_scope(command, show, &scope));
-    NL_TRY(list_tables(command, &scope, &list));
+    NL_TRY(nl_command_list_tables(command, &scope, &list));
     NL_TRY(name_rows(command, "tableName", &rows));
     nl_command_set_kind(command, NL_RESULT_SHOW_TABLES);
     for (uint32_t i = 0; i < list.count; i++) {
@@ -183,9 +188,9 @@ static nl_status show_functions(nl_command *command, const nl_ast_show *show)
     nl_str pattern = show->pattern;
     if (show->legacy_pattern.count > 0) pattern = show->legacy_pattern.parts[show->legacy_pattern.count - 1].text;
     const bool is_user = nl_str_is_nocase(show->scope.text, "USER"), is_system = nl_str_is_nocase(show->scope.text, "SYSTEM");
-    const nl_session_function *own;
-    for (uint32_t i = 0; !is_system && (own = nl_session_function_at(command->session, i)) != NULL; i++)
-        nl_list_add(command->arena, &names, (void *)(uintptr_t)nl_str_c(command->arena, own->name));
+    const nl_list own = nl_session_functions(command->session, command->arena);
+    for (uint32_t i = 0; !is_system && i < own.count; i++)
+        nl_list_add(command->arena, &names, NL_UNCONST(nl_str_c(command->arena, ((const nl_session_function *)own.items[i])->name)));
     for (uint32_t i = 0; !is_user && (row = nl_function_at(i)) != NULL; i++) {
         if (row->is_internal) continue;
         nl_list_add(command->arena, &names, (void *)(uintptr_t)row->name);

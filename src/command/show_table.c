@@ -356,8 +356,9 @@ static const nl_str *full_parts(nl_command *command, nl_str catalog_name, const 
 /* Temporary views belong to every namespace here, as in Spark. */
 static nl_status add_views(nl_command *command, nl_str pattern, nl_rows *rows)
 {
-    const nl_temp_view *view;
-    for (uint32_t i = 0; (view = nl_session_view_at(command->session, i)) != NULL; i++) {
+    const nl_list views = nl_session_views(command->session, command->arena);
+    for (uint32_t i = 0; i < views.count; i++) {
+        const nl_temp_view *view = views.items[i];
         const bool is_temporary = nl_str_find_char(view->name, '.', 0) == NL_NOT_FOUND;
         if (!is_temporary || view->is_global || !nl_command_matches(pattern, view->name)) continue;
         nl_facts facts;
@@ -374,8 +375,9 @@ static nl_status add_stored_views(nl_command *command, const nl_session_name *sc
     const nl_str prefix = nl_arena_f(command->arena, NL_STR_FMT ".", NL_STR_ARG(nl_command_dotted_name(command, &(nl_session_name){.catalog_name = scope->catalog_name,
                                                                                                                                .identifier = {.namespace_parts = scope->identifier.namespace_parts,
                                                                                                                                               .namespace_count = scope->identifier.namespace_count}})));
-    const nl_temp_view *view;
-    for (uint32_t i = 0; (view = nl_session_view_at(command->session, i)) != NULL; i++) {
+    const nl_list views = nl_session_views(command->session, command->arena);
+    for (uint32_t i = 0; i < views.count; i++) {
+        const nl_temp_view *view = views.items[i];
         const nl_str name = nl_str_slice(view->name, NL_MIN(prefix.length, view->name.length), view->name.length);
         if (!nl_str_starts(view->name, prefix) || nl_str_find_char(name, '.', 0) != NL_NOT_FOUND || !nl_command_matches(pattern, name)) continue;
         const nl_identifier identifier = {scope->identifier.namespace_parts, scope->identifier.namespace_count, nl_arena_str(command->arena, name)};
@@ -399,24 +401,12 @@ static nl_status information_rows(nl_command *command, nl_rows **rows)
     return nl_command_rows(command, fields, NL_COUNT(fields), rows);
 }
 
-/* A catalog's default namespace need not exist; then it is empty. */
-static nl_status list_tables(nl_command *command, const nl_session_name *scope, nl_name_list *list)
-{
-    const nl_identifier *identifier = &scope->identifier;
-    bool exists = true;
-    if (identifier->namespace_count == 1 && nl_str_is(identifier->namespace_parts[0], "default"))
-        NL_TRY(nl_catalog_namespace_exists(scope->catalog, identifier->namespace_parts, identifier->namespace_count,
-                                           &exists));
-    if (!exists) return NULL;
-    return nl_catalog_list_tables(scope->catalog, identifier->namespace_parts, identifier->namespace_count,
-                                  command->arena, list);
-}
-
 static nl_status add_plain_tables(nl_command *command, const nl_session_name *scope, nl_str pattern, nl_rows *rows)
 {
     const nl_str scope_name = scope_text(command, &scope->identifier);
-    const nl_plain_table *table;
-    for (uint32_t i = 0; (table = nl_session_plain_table_at(command->session, i)) != NULL; i++) {
+    const nl_list tables = nl_session_plain_tables(command->session, command->arena);
+    for (uint32_t i = 0; i < tables.count; i++) {
+        const nl_plain_table *table = tables.items[i];
         const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
         if (!nl_str_equal_nocase(scope_text(command, &identifier), scope_name) || !nl_command_matches(pattern, table->name)) continue;
         NL_TRY(add_information(rows, scope_name, table->name, false, nl_plain_information(command, table, (nl_str){0})));
@@ -451,7 +441,7 @@ static nl_status show_extended(nl_command *command, const nl_ast_show *show)
         NL_TRY(nl_facts_find(command, full, full_count, show->name.range, &facts));
         return facts.plain ? show_partition(command, show, &facts) : no_partitions(command, &facts, show->name.range);
     }
-    NL_TRY(list_tables(command, &scope, &list));
+    NL_TRY(nl_command_list_tables(command, &scope, &list));
     NL_TRY(information_rows(command, &rows));
     for (uint32_t i = 0; i < list.count; i++) {
         const nl_identifier *item = &list.items[i];

@@ -9,12 +9,12 @@ const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *part
 {
     const bool is_global = part_count == 2 && nl_str_is_nocase(parts[0], "global_temp");
     if (part_count == 1 || is_global) {
-        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global);
+        const nl_temp_view *view = nl_session_find_view(command->session, parts[part_count - 1], is_global, command->arena);
         if (view) return view;
     }
     nl_session_name name;
     nl_error *error = nl_session_resolve(command->session, parts, part_count, command->arena, &name);
-    if (!error) return nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false);
+    if (!error) return nl_session_find_view(command->session, nl_command_dotted_name(command, &name), false, command->arena);
     nl_error_free(error);
     return NULL;
 }
@@ -28,6 +28,7 @@ nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view)
 {
     nl_temp_view *copy = NL_NEW(arena, nl_temp_view);
     *copy = nl_temp_view_copy(arena, view);
+    if (copy->handle) copy->handle = copy->retain(copy->handle);
     return copy;
 }
 
@@ -224,8 +225,13 @@ nl_status nl_run_create_view(nl_command *command, const nl_ast_statement *statem
     view.catalog = nl_session_current_catalog(command->session);
     nl_session_current_namespace(command->session, &view.namespace_parts, &view.namespace_count);
     nl_command_properties(command, create->properties, &view.properties, &view.property_count);
-    if (create->is_if_not_exists && nl_session_find_view(command->session, view.name, view.is_global)) return NULL;
+    if (create->is_if_not_exists && nl_session_find_view(command->session, view.name, view.is_global, command->arena)) return NULL;
     return nl_session_put_view(command->session, &view, create->is_replace);
+}
+
+static void *retain_source(void *handle)
+{
+    return NL_UNCONST(nl_table_retain(handle));
 }
 
 static void release_source(void *handle)
@@ -265,6 +271,6 @@ nl_status nl_run_create_temp_view_using(nl_command *command, const nl_ast_statem
     nl_fs *fs = NULL;
     NL_TRY(nl_session_files(command->session, &fs));
     if (!is_jdbc) NL_TRY(nl_file_source_new(fs, format, &path, path.data != NULL, options, option_count, schema, &command->confs, nl_session_memory(command->session), &source));
-    const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .created_micros = command->confs.now_micros, .handle = (void *)(uintptr_t)source, .free = release_source};
+    const nl_temp_view view = {.name = parts[0], .is_global = create->is_global, .created_micros = command->confs.now_micros, .handle = (void *)(uintptr_t)source, .retain = retain_source, .free = release_source};
     return nl_session_put_view(command->session, &view, create->is_replace);
 }

@@ -7,7 +7,7 @@
 const nl_temp_view *nl_command_find_view(nl_command *command, const nl_str *parts, uint32_t part_count);
 /* Kept under its full name, as its catalog would keep it. */
 bool nl_view_is_permanent(const nl_temp_view *view);
-/* A copy in the arena, the handle shared: what nl_session_put_view takes while the old one is replaced. */
+/* A copy in the arena that holds the handle, too: nl_session_put_view takes it. */
 nl_temp_view *nl_view_copy(nl_arena *arena, const nl_temp_view *view);
 /* EXPECT_TABLE_NOT_VIEW when the name is a view's; NULL when it is not. operation: as "ALTER TABLE ... ADD COLUMN". */
 NL_MUST_USE nl_status nl_command_refuse_view(nl_command *command, const nl_ast_name *name, const char *operation);

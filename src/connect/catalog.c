@@ -341,7 +341,7 @@ static nl_status get_table(asking *a, nl_str name)
     nl_result_close(found);
     NL_TRY(name_parts(a, nl_str_c(a->arena, name), &parts, &count));
     const bool is_global = count == 2 && nl_str_is_nocase(parts[0], "global_temp");
-    const bool is_temporary = is_global || (count == 1 && nl_session_find_view(a->session, parts[0], false));
+    const bool is_temporary = is_global || (count == 1 && nl_session_find_view(a->session, parts[0], false, a->arena));
     NL_TRY(start_rows(a, table_columns, NL_COUNT(table_columns), &rows, &made));
     nl_status status = is_global ? NULL : nl_session_resolve(a->session, parts, count, a->arena, &scope);
     if (!status)
@@ -460,7 +460,7 @@ static nl_status function_exists(asking *a, const char *name, bool *exists)
     const nl_str *parts = NULL;
     uint32_t count = 0;
     NL_TRY(name_parts(a, name, &parts, &count));
-    *exists = nl_function_find(parts[count - 1], &rows) || nl_session_find_function(a->session, parts[count - 1], true);
+    *exists = nl_function_find(parts[count - 1], &rows) || nl_session_find_function(a->session, parts[count - 1], true, a->arena);
     return NULL;
 }
 

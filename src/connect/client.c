@@ -437,7 +437,7 @@ nl_status nl_client_session(nl_client *client, nl_session **session)
     nl_connect *connect = client->connect;
     if (!client->session) {
         const nl_session_turns turns = {.is_mine = is_turn_mine, .leave = leave_turn, .enter = enter_turn, .context = client};
-        const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers};
+        const nl_session_shared shared = {.memory = connect->memory, .pool = connect->workers, .objects = nl_session_shared_objects(connect->shared)};
         NL_TRY(nl_session_new_sharing(connect->options.confs, connect->options.conf_count, &shared, &client->session));
         nl_session_set_turns(client->session, &turns);
         client->host = (nl_connect_host){.session = client->session, .find_artifact = find_artifact, .find_remote = find_remote, .find_table = find_table, .put_table = put_table, .put_remote = put_remote, .drop_remote = drop_remote};

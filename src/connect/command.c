@@ -60,7 +60,8 @@ static nl_status sql_command(nl_connect_host *host, const Spark__Connect__SqlCom
 typedef struct nl_connect_captured view_plan;
 struct nl_connect_captured {
     atomic_int references;
-    nl_connect_host *host;
+    nl_connect_host *host; /* of the session that made it; and that session's number: it may be gone, or not be the one that asks */
+    uint64_t session_number;
     uint8_t *bytes;
     size_t size;
     struct captured_view *captured;
@@ -74,6 +75,13 @@ typedef struct captured_view {
     view_plan *plan; /* counted; or        */
     nl_table *table; /* counted            */
 } captured_view;
+
+static void *retain_view(void *handle)
+{
+    view_plan *plan = handle;
+    atomic_fetch_add(&plan->references, 1);
+    return plan;
+}
 
 static void release_view(void *handle)
 {
@@ -109,8 +117,7 @@ static bool capture(view_plan *plan, const nl_temp_view *view)
     if (!into->name) return false;
     plan->captured_count++;
     if (view->make_query == make_view_query) {
-        into->plan = view->handle;
-        atomic_fetch_add(&into->plan->references, 1);
+        into->plan = retain_view(view->handle);
     } else if (view->sql.length) {
         into->sql = strndup(view->sql.data, view->sql.length);
         return into->sql != NULL;
@@ -122,17 +129,17 @@ static bool capture(view_plan *plan, const nl_temp_view *view)
 
 static bool capture_views(view_plan *plan, const nl_session *session)
 {
-    uint32_t count = 0;
-    while (nl_session_view_at(session, count)) count++;
-    plan->captured = calloc(count + 1, sizeof(*plan->captured));
-    if (!plan->captured) return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const nl_temp_view *view = nl_session_view_at(session, i);
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_list views = nl_session_views(session, arena);
+    plan->captured = calloc(views.count + 1, sizeof(*plan->captured));
+    bool is_good = plan->captured != NULL;
+    for (uint32_t i = 0; i < views.count && is_good; i++) {
+        const nl_temp_view *view = views.items[i];
         const bool is_own = view->make_query == make_view_query || (!view->make_query && nl_str_find_char(view->name, '.', 0) == NL_NOT_FOUND);
-        if (!is_own || view->is_global || !mentions(plan, view->name)) continue;
-        if (!capture(plan, view)) return false;
+        if (is_own && !view->is_global && mentions(plan, view->name)) is_good = capture(plan, view);
     }
-    return true;
+    nl_arena_free(arena);
+    return is_good;
 }
 
 static view_plan *copy_plan(const view_plan *plan, nl_connect_host *host);
@@ -153,6 +160,7 @@ static view_plan *copy_plan(const view_plan *plan, nl_connect_host *host)
     if (!made) return NULL;
     atomic_init(&made->references, 1);
     made->host = host;
+    made->session_number = nl_session_number(host->session);
     made->size = plan->size;
     made->bytes = malloc(plan->size + 1);
     made->captured = calloc(plan->captured_count + 1, sizeof(*made->captured));
@@ -178,6 +186,7 @@ static nl_status new_view(nl_connect_host *host, const Spark__Connect__Relation 
     if (!plan) return no_memory();
     atomic_init(&plan->references, 1);
     plan->host = host;
+    plan->session_number = nl_session_number(host->session);
     plan->size = spark__connect__relation__get_packed_size(relation);
     plan->bytes = malloc(plan->size + 1);
     if (plan->bytes) (void)spark__connect__relation__pack(relation, plan->bytes);
@@ -189,7 +198,7 @@ static nl_status new_view(nl_connect_host *host, const Spark__Connect__Relation 
     return NULL;
 }
 
-static nl_status captured_query(const view_plan *plan, const captured_view *captured, nl_arena *arena, nl_ast_query **query)
+static nl_status captured_query(const captured_view *captured, nl_session *session, nl_arena *arena, nl_ast_query **query)
 {
     nl_str text = {0};
     const nl_ast_query *inner = NULL;
@@ -197,7 +206,7 @@ static nl_status captured_query(const view_plan *plan, const captured_view *capt
     *query = NL_NEW(arena, nl_ast_query);
     (*query)->body = term;
     if (captured->plan) {
-        NL_TRY(make_view_query(captured->plan, plan->host->session, arena, &inner, &text));
+        NL_TRY(make_view_query(captured->plan, session, arena, &inner, &text));
         **query = *inner;
     } else if (captured->sql) {
         nl_ast_statement *statement = NULL;
@@ -217,12 +226,13 @@ static nl_status captured_query(const view_plan *plan, const captured_view *capt
 static nl_status make_view_query(void *handle, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text)
 {
     view_plan *plan = handle;
-    (void)session;
+    nl_connect_host stranger = {.session = session}; /* a global view has none of what the client of another session sent */
     Spark__Connect__Relation *relation = spark__connect__relation__unpack(NULL, plan->size, plan->bytes);
     if (!relation) return nl_connect_invalid("a view's plan is damaged");
-    nl_translator t = {.host = plan->host, .arena = arena, .streams = &plan->streams};
+    const bool is_own = plan->session_number == nl_session_number(session);
+    nl_translator t = {.host = is_own ? plan->host : &stranger, .arena = arena, .streams = is_own ? &plan->streams : NULL};
     nl_ast_query *made = NULL;
-    plan->streams.next = 0;
+    if (is_own) plan->streams.next = 0;
     nl_status status = nl_translate_query(&t, relation, &made);
     spark__connect__relation__free_unpacked(relation, NULL);
     NL_TRY(status);
@@ -230,7 +240,7 @@ static nl_status make_view_query(void *handle, nl_session *session, nl_arena *ar
     for (uint32_t i = 0; i < plan->captured_count; i++) {
         nl_ast_cte *cte = &made->ctes.items[made->ctes.count++];
         cte->name = nl_ident_of(nl_copy_text(arena, plan->captured[i].name));
-        NL_TRY(captured_query(plan, &plan->captured[i], arena, &cte->query));
+        NL_TRY(captured_query(&plan->captured[i], session, arena, &cte->query));
     }
     *query = made;
     *text = (nl_str){"", 0};
@@ -254,17 +264,18 @@ void nl_connect_captured_release(nl_connect_captured *captured)
 
 nl_status nl_connect_copy_views(const nl_session *from, nl_connect_host *to)
 {
-    const nl_temp_view *view;
-    for (uint32_t i = 0; (view = nl_session_view_at(from, i)); i++) {
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_list views = nl_session_views(from, arena);
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < views.count && !status; i++) {
+        const nl_temp_view *view = views.items[i];
         nl_temp_view copy = *view;
-        if (view->make_query == make_view_query)
-            copy.handle = copy_plan(view->handle, to);
-        else if (view->handle)
-            copy.handle = NL_UNCONST(nl_table_retain(view->handle));
-        if (view->handle && !copy.handle) return no_memory();
-        NL_TRY(nl_session_put_view(to->session, &copy, true));
+        if (view->is_global || nl_str_find_char(view->name, '.', 0) != NL_NOT_FOUND) continue; /* which all sessions have */
+        if (view->handle) copy.handle = view->make_query == make_view_query ? copy_plan(view->handle, to) : view->retain(view->handle);
+        status = view->handle && !copy.handle ? no_memory() : nl_session_put_view(to->session, &copy, true);
     }
-    return NULL;
+    nl_arena_free(arena);
+    return status;
 }
 
 static nl_status create_view(nl_connect_host *host, const Spark__Connect__CreateDataFrameViewCommand *message, nl_arena *arena)
@@ -281,6 +292,7 @@ static nl_status create_view(nl_connect_host *host, const Spark__Connect__Create
     const nl_temp_view view = {.name = name.parts[0].text,
                                .is_global = message->has_is_global && message->is_global,
                                .handle = plan,
+                               .retain = retain_view,
                                .free = release_view,
                                .make_query = make_view_query};
     return nl_session_put_view(host->session, &view, message->has_replace && message->replace);

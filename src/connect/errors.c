@@ -101,9 +101,13 @@ static void add_names(nl_arena *arena, const class_list *list, error_details *de
 
 /* ---- details ------------------------------------------------------------------------------------------------------ */
 
+/* What a string of protobuf takes: bytes of a statement or of values that are no UTF-8 become U+FFFD. */
 static char *text_of(nl_arena *arena, nl_str text)
 {
-    return NL_UNCONST(nl_str_c(arena, text));
+    if (nl_utf8_is_valid(text)) return NL_UNCONST(nl_str_c(arena, text));
+    char *made = NL_NEW_ARRAY(arena, char, nl_size_add(nl_size_mul(text.length, 3), 1)), *end = made;
+    for (size_t at = 0; at < text.length;) end += nl_utf8_encode(nl_utf8_decode(text, &at), end);
+    return made;
 }
 
 /* Spark counts characters from 0, the last one included. */

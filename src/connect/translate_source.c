@@ -271,7 +271,7 @@ static nl_status named_stream(nl_translator *t, const Spark__Connect__Read__Name
     nl_stream_definition definition = {.format = NL_STR("iceberg"), .name = nl_copy_text(t->arena, message->unparsed_identifier)};
     nl_property *options = NL_NEW_ARRAY(t->arena, nl_property, message->n_options + 1);
     NL_TRY(nl_sql_parse_name(t->arena, definition.name, &(nl_sql_options){.is_unplaced = true}, &name));
-    if (name.count == 1 && nl_session_find_view(t->host->session, name.parts[0].text, false)) return named_table(t, message, term);
+    if (name.count == 1 && nl_session_find_view(t->host->session, name.parts[0].text, false, t->arena)) return named_table(t, message, term);
     for (size_t i = 0; i < message->n_options; i++)
         options[definition.option_count++] = (nl_property){nl_copy_text(t->arena, message->options[i]->key), nl_copy_text(t->arena, message->options[i]->value)};
     definition.options = options;

@@ -89,7 +89,7 @@ static nl_status table_exists(nl_connect_host *host, const nl_ast_name *name, nl
     nl_str *parts = NL_NEW_ARRAY(arena, nl_str, name->count + 1);
     for (uint32_t i = 0; i < name->count; i++) parts[i] = name->parts[i].text;
     NL_TRY(nl_session_resolve(host->session, parts, name->count, arena, &resolved));
-    *exists = nl_str_is(resolved.catalog_name, "spark_catalog") && nl_session_find_plain_table(host->session, &resolved.identifier);
+    *exists = nl_str_is(resolved.catalog_name, "spark_catalog") && nl_session_find_plain_table(host->session, &resolved.identifier, arena);
     if (*exists) return NULL;
     return nl_catalog_table_exists(resolved.catalog, &resolved.identifier, exists);
 }

@@ -1,5 +1,4 @@
 /* session/copy.c - a new session with what another one has. */
-#include "session/plain_tables.h"
 #include "session/session_private.h"
 
 static nl_status copy_confs(const nl_session *from, nl_session *to)
@@ -19,7 +18,14 @@ nl_status nl_session_copy(const nl_session *from, nl_session *to)
         const nl_variable_entry *entry = &from->variables[i];
         NL_TRY(nl_session_put_variable(to, entry->name, &entry->value, &entry->default_value, true));
     }
-    for (uint32_t i = 0; i < from->function_count; i++) NL_TRY(nl_session_put_function(to, &from->functions[i].function));
-    for (uint32_t i = 0; nl_session_plain_table_at(from, i); i++) NL_TRY(nl_session_put_plain_table(to, nl_session_plain_table_at(from, i)));
+    nl_arena *arena = nl_arena_new(NULL);
+    const nl_list functions = nl_session_functions(from, arena);
+    nl_status status = NULL;
+    for (uint32_t i = 0; i < functions.count && !status; i++) {
+        const nl_session_function *function = functions.items[i];
+        if (function->is_temporary) status = nl_session_put_function(to, function);
+    }
+    nl_arena_free(arena);
+    NL_TRY(status);
     return nl_session_use(to, from->current_catalog, from->current_namespace, from->current_namespace_count);
 }

@@ -35,7 +35,9 @@ static void test_settings_variables_and_functions_are_copied(void **state)
     assert_true(nl_str_is(nl_session_get(to, NL_STR("spark.sql.session.timeZone")), "Asia/Tokyo"));
     assert_int_equal(nl_session_find_variable(to, NL_STR("V"))->integer, 1);
     assert_int_equal(nl_session_variable_default(to, NL_STR("v"))->integer, 2);
-    assert_non_null(nl_session_find_function(to, NL_STR("F"), true));
+    nl_arena *arena = nl_arena_new(NULL);
+    assert_non_null(nl_session_find_function(to, NL_STR("F"), true, arena));
+    nl_arena_free(arena);
     const nl_str *parts;
     uint32_t count;
     nl_session_current_namespace(to, &parts, &count);

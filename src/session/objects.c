@@ -1,21 +1,13 @@
-/* session/objects.c - temporary views, session variables and functions: small arrays of entries with an arena each. */
+/* session/objects.c - views and functions: those of the session in its own list, those that all sessions of the program see in
+ * the shared one. Session variables.
+ */
 #include "function/python.h"
+#include "session/object_list.h"
 #include "session/session_private.h"
 
 #include <stdlib.h>
 
-static uint32_t find_view(const nl_session *session, nl_str name, bool is_global)
-{
-    for (uint32_t i = 0; i < session->view_count; i++)
-        if (session->views[i].view.is_global == is_global && nl_str_equal_nocase(session->views[i].view.name, name)) return i;
-    return UINT32_MAX;
-}
-
-static void free_view(nl_view_entry *entry)
-{
-    if (entry->view.free) entry->view.free(entry->view.handle);
-    nl_arena_free(entry->arena);
-}
+/* ---- views ---- */
 
 nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view)
 {
@@ -40,54 +32,103 @@ nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view)
     return copy;
 }
 
-nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace)
+/* Global ones, and those that are kept by their full name ("spark_catalog.default.v"). */
+static nl_shared_objects *list_of_view(const nl_session *session, nl_str name, bool is_global)
 {
-    uint32_t at = find_view(session, view->name, view->is_global);
-    if (at != UINT32_MAX && !is_replace) {
-        if (view->free) view->free(view->handle);
-        nl_builder name;
-        nl_builder_init(&name, 4096);
-        nl_append_f(&name, "`" NL_STR_FMT "`", NL_STR_ARG(view->name));
-        nl_status status = NL_RAISE(TEMP_TABLE_OR_VIEW_ALREADY_EXISTS, NL_P("relationName", nl_builder_c(&name)));
-        nl_builder_fini(&name);
-        return status;
-    }
-    if (at == UINT32_MAX) {
-        nl_view_entry *views = realloc(session->views, (session->view_count + 1) * sizeof(*views));
-        if (!views) {
-            if (view->free) view->free(view->handle);
-            return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*views)), NL_P("receivedBytes", "0"));
-        }
-        session->views = views;
-        at = session->view_count++;
-    } else {
-        free_view(&session->views[at]);
-    }
-    nl_arena *arena = nl_arena_new(NULL);
-    session->views[at] = (nl_view_entry){arena, nl_temp_view_copy(arena, view)};
-    return NULL;
+    return is_global || nl_str_find_char(name, '.', 0) != NL_NOT_FOUND ? session->shared_objects : session->own_objects;
 }
 
-const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global)
+nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace)
 {
-    const uint32_t at = find_view(session, name, is_global);
-    return at == UINT32_MAX ? NULL : &session->views[at].view;
+    nl_object *object = nl_object_new(&(nl_object_key){.kind = NL_OBJECT_VIEW, .is_global = view->is_global, .name = view->name});
+    bool is_put;
+    object->view = nl_temp_view_copy(object->arena, view);
+    NL_TRY(nl_objects_put(list_of_view(session, view->name, view->is_global), object, is_replace ? NL_PUT_ANY : NL_PUT_NEW, NULL, &is_put));
+    if (is_put) return NULL;
+    nl_builder name;
+    nl_builder_init(&name, 4096);
+    nl_append_f(&name, "`" NL_STR_FMT "`", NL_STR_ARG(view->name));
+    nl_status status = NL_RAISE(TEMP_TABLE_OR_VIEW_ALREADY_EXISTS, NL_P("relationName", nl_builder_c(&name)));
+    nl_builder_fini(&name);
+    return status;
+}
+
+const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global, nl_arena *arena)
+{
+    const nl_object_key key = {.kind = NL_OBJECT_VIEW, .is_global = is_global, .name = name};
+    const nl_object *found = nl_objects_find(list_of_view(session, name, is_global), &key, arena);
+    return found ? &found->view : NULL;
 }
 
 bool nl_session_drop_view(nl_session *session, nl_str name, bool is_global)
 {
-    const uint32_t at = find_view(session, name, is_global);
-    if (at == UINT32_MAX) return false;
-    free_view(&session->views[at]);
-    session->view_count--;
-    memmove(&session->views[at], &session->views[at + 1], (session->view_count - at) * sizeof(*session->views));
-    return true;
+    return nl_objects_drop(list_of_view(session, name, is_global), &(nl_object_key){.kind = NL_OBJECT_VIEW, .is_global = is_global, .name = name});
 }
 
-const nl_temp_view *nl_session_view_at(const nl_session *session, uint32_t i)
+/* What the lists hold of a kind becomes what it is: the session's own first. */
+static nl_list all_of(const nl_session *session, nl_object_kind kind, nl_arena *arena)
 {
-    return i < session->view_count ? &session->views[i].view : NULL;
+    nl_list found = {0};
+    nl_objects_list(session->own_objects, kind, arena, &found);
+    nl_objects_list(session->shared_objects, kind, arena, &found);
+    for (uint32_t i = 0; i < found.count; i++) {
+        nl_object *object = found.items[i];
+        found.items[i] = kind == NL_OBJECT_VIEW ? (void *)&object->view : kind == NL_OBJECT_FUNCTION ? (void *)&object->function : (void *)&object->table;
+    }
+    return found;
 }
+
+nl_list nl_session_views(const nl_session *session, nl_arena *arena)
+{
+    return all_of(session, NL_OBJECT_VIEW, arena);
+}
+
+/* ---- functions ---- */
+
+static nl_shared_objects *list_of_function(const nl_session *session, bool is_temporary)
+{
+    return is_temporary ? session->own_objects : session->shared_objects;
+}
+
+nl_status nl_session_put_function(nl_session *session, const nl_session_function *function)
+{
+    nl_object *object = nl_object_new(&(nl_object_key){.kind = NL_OBJECT_FUNCTION, .name = function->name});
+    nl_arena *arena = object->arena;
+    nl_session_function *copy = &object->function;
+    bool is_put;
+    *copy = *function;
+    copy->name = object->key.name;
+    copy->text = nl_arena_str(arena, function->text);
+    copy->catalog = nl_arena_str(arena, function->catalog);
+    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, function->namespace_count + 1);
+    for (uint32_t i = 0; i < function->namespace_count; i++) parts[i] = nl_arena_str(arena, function->namespace_parts[i]);
+    copy->namespace_parts = parts;
+    if (function->python) copy->python = nl_python_function_copy(arena, function->python);
+    return nl_objects_put(list_of_function(session, function->is_temporary), object, NL_PUT_ANY, NULL, &is_put);
+}
+
+const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary, nl_arena *arena)
+{
+    const nl_object *found = nl_objects_find(list_of_function(session, is_temporary), &(nl_object_key){.kind = NL_OBJECT_FUNCTION, .name = name}, arena);
+    return found ? &found->function : NULL;
+}
+
+bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary)
+{
+    return nl_objects_drop(list_of_function(session, is_temporary), &(nl_object_key){.kind = NL_OBJECT_FUNCTION, .name = name});
+}
+
+nl_list nl_session_functions(const nl_session *session, nl_arena *arena)
+{
+    return all_of(session, NL_OBJECT_FUNCTION, arena);
+}
+
+nl_list nl_session_plain_tables(const nl_session *session, nl_arena *arena)
+{
+    return all_of(session, NL_OBJECT_PLAIN_TABLE, arena);
+}
+
+/* ---- variables ---- */
 
 static uint32_t find_variable(const nl_session *session, nl_str name)
 {
@@ -149,59 +190,4 @@ bool nl_session_drop_variable(nl_session *session, nl_str name)
     session->variable_count--;
     memmove(&session->variables[at], &session->variables[at + 1], (session->variable_count - at) * sizeof(*session->variables));
     return true;
-}
-
-static uint32_t find_function(const nl_session *session, nl_str name, bool is_temporary)
-{
-    for (uint32_t i = 0; i < session->function_count; i++)
-        if (session->functions[i].function.is_temporary == is_temporary && nl_str_equal_nocase(session->functions[i].function.name, name)) return i;
-    return UINT32_MAX;
-}
-
-nl_status nl_session_put_function(nl_session *session, const nl_session_function *function)
-{
-    uint32_t at = find_function(session, function->name, function->is_temporary);
-    nl_arena *arena = nl_arena_new(NULL);
-    nl_function_entry entry = {.arena = arena, .function = *function};
-    entry.function.name = nl_arena_str(arena, function->name);
-    entry.function.text = nl_arena_str(arena, function->text);
-    entry.function.catalog = nl_arena_str(arena, function->catalog);
-    nl_str *parts = NL_NEW_ARRAY(arena, nl_str, function->namespace_count + 1);
-    for (uint32_t i = 0; i < function->namespace_count; i++) parts[i] = nl_arena_str(arena, function->namespace_parts[i]);
-    entry.function.namespace_parts = parts;
-    if (function->python) entry.function.python = nl_python_function_copy(arena, function->python);
-    if (at == UINT32_MAX) {
-        nl_function_entry *functions = realloc(session->functions, (session->function_count + 1) * sizeof(*functions));
-        if (!functions) {
-            nl_arena_free(arena);
-            return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*functions)), NL_P("receivedBytes", "0"));
-        }
-        session->functions = functions;
-        at = session->function_count++;
-    } else {
-        nl_arena_free(session->functions[at].arena);
-    }
-    session->functions[at] = entry;
-    return NULL;
-}
-
-const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary)
-{
-    const uint32_t at = find_function(session, name, is_temporary);
-    return at == UINT32_MAX ? NULL : &session->functions[at].function;
-}
-
-bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary)
-{
-    const uint32_t at = find_function(session, name, is_temporary);
-    if (at == UINT32_MAX) return false;
-    nl_arena_free(session->functions[at].arena);
-    session->function_count--;
-    memmove(&session->functions[at], &session->functions[at + 1], (session->function_count - at) * sizeof(*session->functions));
-    return true;
-}
-
-const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i)
-{
-    return i < session->function_count ? &session->functions[i].function : NULL;
 }

@@ -1,29 +1,6 @@
-/* session/plain_tables.c - see plain_tables.h: a small array of entries with an arena each. */
-#include "session/plain_tables.h"
-
-#include <stdlib.h>
-
+/* session/plain_tables.c - see plain_tables.h: entries of the list that the sessions share. */
+#include "session/object_list.h"
 #include "session/session_private.h"
-
-struct nl_plain_entry {
-    nl_arena *arena; /* owned: everything of the table */
-    nl_plain_table table;
-};
-
-static bool is_named(const nl_plain_table *table, const nl_identifier *identifier)
-{
-    if (table->namespace_count != identifier->namespace_count || !nl_str_equal_nocase(table->name, identifier->name)) return false;
-    for (uint32_t i = 0; i < table->namespace_count; i++)
-        if (!nl_str_equal_nocase(table->namespace_parts[i], identifier->namespace_parts[i])) return false;
-    return true;
-}
-
-static uint32_t find(const nl_session *session, const nl_identifier *identifier)
-{
-    for (uint32_t i = 0; i < session->plain_table_count; i++)
-        if (is_named(&session->plain_tables[i].table, identifier)) return i;
-    return UINT32_MAX;
-}
 
 static const nl_str *copy_texts(nl_arena *arena, const nl_str *texts, uint32_t count)
 {
@@ -68,50 +45,40 @@ static nl_plain_table copy_table(nl_arena *arena, const nl_plain_table *table)
     return copy;
 }
 
-nl_status nl_session_put_plain_table(nl_session *session, const nl_plain_table *table)
+static nl_object_key key_of(const nl_identifier *identifier)
 {
-    const nl_identifier identifier = {table->namespace_parts, table->namespace_count, table->name};
-    uint32_t at = find(session, &identifier);
-    nl_arena *arena = nl_arena_new(NULL);
-    const nl_plain_entry entry = {arena, copy_table(arena, table)}; /* of one that is there, perhaps: copied before that goes */
-    if (at == UINT32_MAX) {
-        nl_plain_entry *entries = realloc(session->plain_tables, (session->plain_table_count + 1) * sizeof(*entries));
-        if (!entries) {
-            nl_arena_free(arena);
-            return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P_INT("requestedBytes", sizeof(*entries)), NL_P("receivedBytes", "0"));
-        }
-        session->plain_tables = entries;
-        at = session->plain_table_count++;
-    } else {
-        nl_arena_free(session->plain_tables[at].arena);
-    }
-    session->plain_tables[at] = entry;
-    return NULL;
+    return (nl_object_key){
+        .kind = NL_OBJECT_PLAIN_TABLE, .name = identifier->name, .namespace_parts = identifier->namespace_parts, .namespace_count = identifier->namespace_count};
 }
 
-const nl_plain_table *nl_session_find_plain_table(const nl_session *session, const nl_identifier *identifier)
+static nl_status put(nl_session *session, const nl_plain_table *table, nl_object_put how, const nl_plain_table *instead, bool *is_put)
 {
-    const uint32_t at = find(session, identifier);
-    return at == UINT32_MAX ? NULL : &session->plain_tables[at].table;
+    const nl_object_key key = key_of(&(nl_identifier){table->namespace_parts, table->namespace_count, table->name});
+    nl_object *object = nl_object_new(&key);
+    object->table = copy_table(object->arena, table);
+    return nl_objects_put(session->shared_objects, object, how, instead ? NL_CONTAINER(NL_UNCONST(instead), nl_object, table) : NULL, is_put);
+}
+
+nl_status nl_session_put_plain_table(nl_session *session, const nl_plain_table *table)
+{
+    bool is_put;
+    return put(session, table, NL_PUT_ANY, NULL, &is_put);
+}
+
+nl_status nl_session_swap_plain_table(nl_session *session, const nl_plain_table *expected, const nl_plain_table *table, bool *is_swapped)
+{
+    return put(session, table, NL_PUT_INSTEAD, expected, is_swapped);
+}
+
+const nl_plain_table *nl_session_find_plain_table(const nl_session *session, const nl_identifier *identifier, nl_arena *arena)
+{
+    const nl_object_key key = key_of(identifier);
+    const nl_object *found = nl_objects_find(session->shared_objects, &key, arena);
+    return found ? &found->table : NULL;
 }
 
 bool nl_session_drop_plain_table(nl_session *session, const nl_identifier *identifier)
 {
-    const uint32_t at = find(session, identifier);
-    if (at == UINT32_MAX) return false;
-    nl_arena_free(session->plain_tables[at].arena);
-    session->plain_table_count--;
-    memmove(&session->plain_tables[at], &session->plain_tables[at + 1], (session->plain_table_count - at) * sizeof(*session->plain_tables));
-    return true;
-}
-
-const nl_plain_table *nl_session_plain_table_at(const nl_session *session, uint32_t i)
-{
-    return i < session->plain_table_count ? &session->plain_tables[i].table : NULL;
-}
-
-void nl_session_free_plain_tables(nl_session *session)
-{
-    for (uint32_t i = 0; i < session->plain_table_count; i++) nl_arena_free(session->plain_tables[i].arena);
-    free(session->plain_tables);
+    const nl_object_key key = key_of(identifier);
+    return nl_objects_drop(session->shared_objects, &key);
 }

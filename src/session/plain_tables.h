@@ -1,5 +1,5 @@
-/* session/plain_tables.h - tables over plain files (USING parquet, csv, json) of the session catalog. They live as long as the
- * session, as in Spark without Hive; their files stay.
+/* session/plain_tables.h - tables over plain files (USING parquet, csv, json) of the session catalog. All sessions of a program
+ * see them, and they live as long as it does, as in Spark without Hive; their files stay.
  *
  * An entry never changes: a change puts another in its place.
  */
@@ -13,7 +13,7 @@ typedef struct nl_plain_statistics { /* what ANALYZE TABLE found */
     int64_t row_count;  /* -1: not counted */
 } nl_plain_statistics;
 
-typedef struct nl_plain_table { /* borrowed from the session until it is put or dropped again */
+typedef struct nl_plain_table {
     const nl_str *namespace_parts; /* without the catalog */
     uint32_t namespace_count;
     nl_str name;
@@ -44,6 +44,9 @@ typedef struct nl_plain_table { /* borrowed from the session until it is put or 
 
 /* Copies everything; takes the place of one of that name. */
 NL_MUST_USE nl_status nl_session_put_plain_table(nl_session *session, const nl_plain_table *table);
-const nl_plain_table *nl_session_find_plain_table(const nl_session *session, const nl_identifier *identifier); /* any case; or NULL */
+/* The same, only when `expected` (that was found) is still the one that is there: for what must not undo what others did meanwhile. */
+NL_MUST_USE nl_status nl_session_swap_plain_table(nl_session *session, const nl_plain_table *expected, const nl_plain_table *table, bool *is_swapped);
+/* In any case; or NULL. Lives as long as the arena, also when another takes its place. */
+const nl_plain_table *nl_session_find_plain_table(const nl_session *session, const nl_identifier *identifier, nl_arena *arena);
 bool nl_session_drop_plain_table(nl_session *session, const nl_identifier *identifier);
-const nl_plain_table *nl_session_plain_table_at(const nl_session *session, uint32_t i); /* NULL past the end */
+nl_list nl_session_plain_tables(const nl_session *session, nl_arena *arena); /* of const nl_plain_table *, which live as long as the arena */

@@ -1,4 +1,5 @@
 /* session/session.c - the life of a session, its catalogs, and how names are resolved against them. */
+#include "session/object_list.h"
 #include "session/session_private.h"
 
 #include "base/process.h"
@@ -112,6 +113,26 @@ static nl_piece_cache *obtain_cache(const nl_session *session, nl_memory *memory
     return nl_piece_cache_obtain(memory, &options);
 }
 
+nl_shared_objects *nl_session_shared_objects(const nl_session *session)
+{
+    return session->shared_objects;
+}
+
+uint64_t nl_session_change_count(const nl_session *session)
+{
+    return atomic_load(&session->shared_objects->change_count);
+}
+
+void nl_session_tables_changed(nl_session *session)
+{
+    atomic_fetch_add(&session->shared_objects->change_count, 1);
+}
+
+uint64_t nl_session_number(const nl_session *session)
+{
+    return session->number;
+}
+
 static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared)
 {
     session->machine_zone = session->zone = machine_zone();
@@ -128,6 +149,10 @@ static nl_status start(nl_session *session, const nl_property *confs, uint32_t c
     session->kept_objects = obtain_cache(session, session->memory);
     session->pool = shared->pool ? shared->pool : nl_pool_new(worker_count(session), "worker");
     session->is_pool_shared = shared->pool != NULL;
+    session->own_objects = nl_shared_objects_new();
+    session->shared_objects = shared->objects ? nl_shared_objects_retain(shared->objects) : nl_shared_objects_new();
+    if (!session->own_objects || !session->shared_objects) return NL_RAISE(UNABLE_TO_ACQUIRE_MEMORY, NL_P("requestedBytes", "a session"), NL_P("receivedBytes", "0"));
+    session->number = nl_shared_objects_number(session->shared_objects);
     session->cancel = nl_cancel_new(NULL);
     session->progress = &session->own_progress;
     nl_str catalog = nl_conf_map_get(&session->confs, NL_STR("spark.sql.defaultCatalog"));
@@ -160,19 +185,15 @@ void nl_session_free(nl_session *session)
     nl_session_attachment *cache = nl_session_cache(session);
     if (python) python->free(python);
     if (cache) cache->free(cache);
-    while (session->view_count > 0)
-        nl_session_drop_view(session, session->views[0].view.name, session->views[0].view.is_global);
+    nl_shared_objects_release(session->own_objects); /* while what their handles need is there */
+    nl_shared_objects_release(session->shared_objects);
     while (session->variable_count > 0)
         nl_session_drop_variable(session, session->variables[0].name);
-    nl_session_free_plain_tables(session);
     for (uint32_t i = 0; i < session->catalog_count; i++)
         nl_catalog_release(session->catalogs[i]);
     free(session->catalogs);
     nl_fs_release(session->files);
-    free(session->views);
     free(session->variables);
-    for (uint32_t i = 0; i < session->function_count; i++) nl_arena_free(session->functions[i].arena);
-    free(session->functions);
     nl_conf_map_fini(&session->confs);
     nl_conf_map_fini(&session->initial_confs);
     if (session->pool && !session->is_pool_shared) nl_pool_free(session->pool);

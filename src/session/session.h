@@ -17,13 +17,25 @@ struct nl_ast_query; /* sql/ast.h */
 
 /* *session is owned. Confs given here are the start values (spark-defaults.conf, --conf), names of any case kept. */
 NL_MUST_USE nl_status nl_session_new(const nl_property *confs, uint32_t conf_count, nl_session **session);
-/* What the sessions of one server share: a budget that theirs lie below, and workers. NULL: each has its own. */
+/* What the sessions of one program share, as Spark's SharedState: global temporary views, the views, functions and tables over
+ * plain files of the session catalog. Counted; threads: any. */
+typedef struct nl_shared_objects nl_shared_objects;
+nl_shared_objects *nl_shared_objects_new(void); /* owned; NULL: no memory */
+nl_shared_objects *nl_shared_objects_retain(nl_shared_objects *list);
+void nl_shared_objects_release(nl_shared_objects *list); /* NULL is fine */
+/* With it a budget that theirs lie below, and workers. NULL: each has its own. */
 typedef struct nl_session_shared {
     nl_memory *memory; /* counted */
     nl_pool *pool;     /* borrowed: outlives the sessions */
+    nl_shared_objects *objects; /* counted */
 } nl_session_shared;
 NL_MUST_USE nl_status nl_session_new_sharing(const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared, nl_session **session);
 void nl_session_free(nl_session *session);
+nl_shared_objects *nl_session_shared_objects(const nl_session *session); /* borrowed */
+/* How often a statement of the program may have changed tables: what a session keeps of them may be old when it has grown. */
+uint64_t nl_session_change_count(const nl_session *session);
+void nl_session_tables_changed(nl_session *session);
+uint64_t nl_session_number(const nl_session *session);                   /* no other session of the program has it, nor had */
 
 /* Confs. Known ones are rows of session/confs.def with type, default and one line of documentation; others are kept as
  * given, as Spark does. Values are checked: INVALID_CONF_VALUE.*, CANNOT_MODIFY_CONFIG for static ones. */
@@ -108,19 +120,20 @@ typedef struct nl_temp_view {
     const nl_property *properties;
     uint32_t property_count;
     void *handle;
+    void *(*retain)(void *handle); /* what a copy of the view holds */
     void (*free)(void *handle);
     /* A DataFrame: its query, made anew in the arena of each statement that names the view. NULL: the handle is a table. */
     nl_status (*make_query)(void *handle, nl_session *session, nl_arena *arena, const struct nl_ast_query **query, nl_str *text);
 } nl_temp_view;
 /* Everything in the arena but the handle, which both share. */
 nl_temp_view nl_temp_view_copy(nl_arena *arena, const nl_temp_view *view);
-/* Copies everything but the handle, which is taken. TEMP_TABLE_OR_VIEW_ALREADY_EXISTS unless is_replace. */
+/* Copies everything but the handle, which is taken. TEMP_TABLE_OR_VIEW_ALREADY_EXISTS unless is_replace. Global ones, and those
+ * with a full name (which has dots), are those of all sessions of the program. */
 NL_MUST_USE nl_status nl_session_put_view(nl_session *session, const nl_temp_view *view, bool is_replace);
-const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global); /* any case; or NULL */
+/* In any case; or NULL. It lives as long as the arena, whatever becomes of the name. */
+const nl_temp_view *nl_session_find_view(const nl_session *session, nl_str name, bool is_global, nl_arena *arena);
 bool nl_session_drop_view(nl_session *session, nl_str name, bool is_global);
-const nl_temp_view *nl_session_view_at(const nl_session *session, uint32_t i); /* NULL past the end */
-
-/* Persistent views and functions of catalogs without them live as long as the session (spark_catalog's in-memory part). */
+nl_list nl_session_views(const nl_session *session, nl_arena *arena); /* of const nl_temp_view *, which live as long as the arena */
 
 /* Session variables (DECLARE VARIABLE). default_value NULL: the one it has stays. */
 NL_MUST_USE nl_status nl_session_put_variable(nl_session *session, nl_str name, const nl_value *value, const nl_value *default_value, bool is_replace);
@@ -141,11 +154,12 @@ typedef struct nl_session_function {
 } nl_session_function;
 /* Copies everything; takes the place of one that is there. */
 NL_MUST_USE nl_status nl_session_put_function(nl_session *session, const nl_session_function *function);
-const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary); /* any case; or NULL */
+/* In any case; or NULL. It lives as long as the arena. */
+const nl_session_function *nl_session_find_function(const nl_session *session, nl_str name, bool is_temporary, nl_arena *arena);
 bool nl_session_drop_function(nl_session *session, nl_str name, bool is_temporary);
-const nl_session_function *nl_session_function_at(const nl_session *session, uint32_t i); /* NULL past the end */
+nl_list nl_session_functions(const nl_session *session, nl_arena *arena); /* of const nl_session_function *, which live as long as the arena */
 
-/* Gives a new session what another one has: settings, variables, functions, plain tables, the current namespace; not its views
+/* Gives a new session what another one has: settings, variables, temporary functions, the current namespace; not its views
  * (their handles belong to whoever made them), nor what a later folder keeps with it. */
 NL_MUST_USE nl_status nl_session_copy(const nl_session *from, nl_session *to);
 

@@ -17,24 +17,12 @@ nl_str nl_conf_map_get(const nl_conf_map *map, nl_str key); /* data NULL: absent
 void nl_conf_map_fini(nl_conf_map *map);
 bool nl_conf_parse_bytes(nl_str text, int64_t *bytes); /* "512m", "1g", "134217728b" */
 
-typedef struct nl_view_entry {
-    nl_arena *arena; /* owned: everything of the view */
-    nl_temp_view view;
-} nl_view_entry;
-
 typedef struct nl_variable_entry {
     nl_arena *arena; /* owned */
     nl_str name;
     nl_value value;
     nl_value default_value;
 } nl_variable_entry;
-
-typedef struct nl_function_entry {
-    nl_arena *arena; /* owned: everything of the function */
-    nl_session_function function;
-} nl_function_entry;
-
-typedef struct nl_plain_entry nl_plain_entry; /* plain_tables.c */
 
 struct nl_session {
     nl_conf_map confs;
@@ -61,18 +49,14 @@ struct nl_session {
     nl_arena *namespace_arena; /* owned: of current_namespace, renewed by USE */
     const nl_str *current_namespace;
     uint32_t current_namespace_count;
-    nl_view_entry *views;
-    uint32_t view_count;
+    nl_shared_objects *own_objects;    /* owned: temporary views and functions */
+    nl_shared_objects *shared_objects; /* counted */
+    uint64_t number;
     nl_variable_entry *variables;
     uint32_t variable_count;
     _Atomic(nl_session_attachment *) python; /* set once */
     _Atomic(nl_session_attachment *) cache;  /* set once */
-    nl_function_entry *functions;
-    uint32_t function_count;
-    nl_plain_entry *plain_tables;
-    uint32_t plain_table_count;
 };
-void nl_session_free_plain_tables(nl_session *session);
 
 /* The session's Hadoop settings of S3 as a catalog's properties: "hadoop.fs.s3a.x". properties: room for all confs. */
 uint32_t nl_session_hadoop_properties(const nl_session *session, nl_property *properties);

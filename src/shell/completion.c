@@ -116,9 +116,8 @@ static void offer_tables(completer *self, bool wants_tables)
         if (list.items[i].namespace_count > 0) offer(self, list.items[i].namespace_parts[list.items[i].namespace_count - 1]);
     nl_error_free(status);
     if (part_count > 0) return;
-    const nl_temp_view *view;
-    for (uint32_t i = 0; wants_tables && (view = nl_session_view_at(self->session, i)) != NULL; i++)
-        offer(self, view->name);
+    const nl_list views = nl_session_views(self->session, self->arena);
+    for (uint32_t i = 0; wants_tables && i < views.count; i++) offer(self, ((const nl_temp_view *)views.items[i])->name);
     offer_catalogs(self);
 }
 

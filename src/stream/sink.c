@@ -57,6 +57,11 @@ static nl_status make_table(nl_stream_query *query, nl_session *session)
     return status;
 }
 
+static void *retain_view(void *handle)
+{
+    return NL_UNCONST(nl_table_retain(handle));
+}
+
 static void release_view(void *handle)
 {
     nl_table_release(handle);
@@ -66,7 +71,7 @@ static nl_status make_view(nl_stream_query *query, nl_session *session)
 {
     if (!query->options.name.length) return NL_RAISE(_LEGACY_ERROR_TEMP_3102, NL_P("msg", "queryName must be specified for memory sink."));
     NL_TRY(nl_kept_rows_new(query->row_type, query->memory, (nl_str){0}, &query->memory_rows));
-    const nl_temp_view view = {.name = query->options.name, .handle = nl_table_retain(nl_kept_rows_table(query->memory_rows)), .free = release_view};
+    const nl_temp_view view = {.name = query->options.name, .handle = nl_table_retain(nl_kept_rows_table(query->memory_rows)), .retain = retain_view, .free = release_view};
     return nl_session_put_view(session, &view, true);
 }
 

@@ -10,6 +10,7 @@ import traceback
 import uuid
 
 import grpc
+from pyspark.errors import SparkRuntimeException
 
 from cases import CASES, plain
 from versions import plain_of_version
@@ -230,6 +231,47 @@ def test_sessions_are_apart(url):
     one.stop()
     check(two.sql("SELECT x FROM v").collect()[0].x == "two", "the end of one session is not that of another")
     two.stop()
+
+
+def test_sessions_of_a_server_share_what_is_not_temporary(url):
+    one, two = (connected(url) for _ in range(2))
+    for spark in (one, two):
+        spark.sql("USE spark_catalog.default")
+    one.range(3).createOrReplaceGlobalTempView("seen_by_all")
+    check(two.table("global_temp.seen_by_all").count() == 3, "global temporary views are those of the program")
+    one.createDataFrame([(1, "a")], "a int, b string").createOrReplaceGlobalTempView("seen_by_all")
+    check([tuple(row) for row in two.table("global_temp.seen_by_all").collect()] == [(1, "a")], "with the rows that the client sent")
+    one.sql("CREATE TABLE both (a int, p int) USING parquet PARTITIONED BY (p)")
+    one.sql("INSERT INTO both VALUES (1, 1)")
+    one.sql("CACHE TABLE both")
+    check(two.table("both").count() == 1, "tables over plain files are those of the program")
+    two.sql("INSERT INTO both VALUES (2, 2)")
+    check(sorted(tuple(row) for row in one.table("both").collect()) == [(1, 1), (2, 2)], "what is kept is made anew after another session's write")
+
+    def insert(i):
+        (one, two)[i % 2].sql(f"INSERT INTO both VALUES ({i}, {i})")
+
+    run_together(insert, range(10, 30))
+    check(two.table("both").count() == 22, "no partition is lost when both write at once")
+    one.sql("CREATE FUNCTION next_one(x int) RETURNS int RETURN x + 1")
+    check(two.sql("SELECT next_one(2) AS n").collect()[0].n == 3, "functions that are kept are those of the program")
+    two.sql("DROP FUNCTION next_one")
+    two.sql("DROP TABLE both")
+    one.stop()
+    check(two.table("global_temp.seen_by_all").count() == 1, "they do not end with the session that made them")
+    two.sql("DROP VIEW global_temp.seen_by_all")
+    two.stop()
+
+
+def test_errors_with_bytes_that_are_no_text(url):
+    spark = connected(url)
+    try:
+        spark.sql("SELECT raise_error(CAST(X'61DEAD62' AS STRING))").collect()
+        found = "no error"
+    except SparkRuntimeException as error:
+        found = error.getCondition(), error.getMessageParameters()["errorMessage"]
+    check(found == ("USER_RAISED_EXCEPTION", "a\ufffd\ufffdb"), f"{found}")
+    spark.stop()
 
 
 def clone(spark, url, new=None):

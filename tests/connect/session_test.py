@@ -263,10 +263,20 @@ def test_sessions_of_a_server_share_what_is_not_temporary(url):
     two.stop()
 
 
+def test_views_of_dataframes_are_altered(url):
+    spark = connected(url)
+    spark.range(3).createOrReplaceTempView("numbers")
+    spark.sql("ALTER VIEW numbers RENAME TO renamed")
+    check(spark.table("renamed").count() == 3, "the DataFrame goes with the name")
+    spark.sql("ALTER VIEW renamed AS SELECT 1 AS a")
+    check(spark.table("renamed").columns == ["a"], "a query takes its place")
+    spark.stop()
+
+
 def test_errors_with_bytes_that_are_no_text(url):
     spark = connected(url)
     try:
-        spark.sql("SELECT raise_error(CAST(X'61DEAD62' AS STRING))").collect()
+        spark.sql("SELECT raise_error(CAST(X'61FFFE62' AS STRING))").collect()
         found = "no error"
     except SparkRuntimeException as error:
         found = error.getCondition(), error.getMessageParameters()["errorMessage"]

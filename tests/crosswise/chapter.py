@@ -4,11 +4,13 @@
 
 After each step nilas, Spark, PyIceberg and DuckDB read the table, and nilas and Spark read its metadata tables: all of
 them after the last step of each run, some after the others. With --full it is all of them after each, and more runs.
+Then the tables of formats.py, whose files are not Parquet.
 """
 import argparse
 import sys
 import tempfile
 
+import formats
 import peers
 
 STEPS = [
@@ -110,6 +112,7 @@ def main():
                      ("other turn mor", [nilas, spark], MERGE_ON_READ)]
         for name, turn, properties in runs:
             Run(score, duck, nilas, spark, name, turn, properties, arguments.full).steps()
+        formats.run(score, nilas, spark, arguments.full)
     return score.finish("the chapter crosswise")
 
 

@@ -72,11 +72,19 @@ nl_str nl_script_shown(nl_arena *arena, const nl_script_scope *owner, nl_str nam
     return nl_arena_f(arena, "local.%s" NL_STR_FMT "%s." NL_STR_FMT, quote, NL_STR_ARG(owner->label), quote, NL_STR_ARG(name));
 }
 
+/* Spark keeps the names of variables and labels in small letters. */
+static nl_str small(nl_arena *arena, nl_str name)
+{
+    char *made = NL_NEW_ARRAY(arena, char, name.length + 1);
+    for (size_t i = 0; i < name.length; i++) made[i] = name.data[i] >= 'A' && name.data[i] <= 'Z' ? (char)(name.data[i] - 'A' + 'a') : name.data[i];
+    return (nl_str){made, name.length};
+}
+
 nl_status nl_script_declare(nl_command *command, nl_str name, const nl_value *value)
 {
     nl_script_scope *scope = NL_UNCONST(command->scope);
     const nl_str key = key_of(scope->arena, scope, name);
-    const nl_str full[] = {scope->label, name};
+    const nl_str full[] = {small(scope->arena, scope->label), small(scope->arena, name)};
     if (nl_session_find_variable(command->session, key)) return NL_RAISE(VARIABLE_ALREADY_EXISTS, NL_P_STR("variableName", nl_command_quoted(command, full, 2)));
     nl_str *listed = NL_NEW(scope->arena, nl_str);
     *listed = key;

@@ -105,7 +105,7 @@ nl_status nl_variables_find(nl_command *command, const nl_ast_name *written, uin
         NL_TRY(nl_variable_find(command, &written[i], &names[i]));
         for (uint32_t j = 0; j < i; j++)
             if (nl_str_equal_nocase(names[i], names[j]))
-                return NL_RAISE(DUPLICATE_ASSIGNMENTS, NL_P_STR("nameList", nl_arena_f(command->arena, "`" NL_STR_FMT "`", NL_STR_ARG(names[j]))));
+                return NL_RAISE(DUPLICATE_ASSIGNMENTS, NL_P_STR("nameList", nl_command_quoted(command, &written[j].parts[written[j].count - 1].text, 1)));
     }
     return NULL;
 }

@@ -9,11 +9,12 @@
 #define NL_SET_CHAIN_MAX 20000u /* set operations in a row: the tree leans to the left */
 #define NL_CONCAT_CHAIN_MAX 20000u /* the same of || */
 
-/* A label that is in force: of a loop, or of BEGIN … END. */
+/* A label that is in force: of a loop, of BEGIN … END, or the variable of a FOR. */
 typedef struct nl_label_scope {
     struct nl_label_scope *outer;
     nl_str label; /* data NULL: a block without one */
-    bool is_block;
+    enum { NL_LABEL_LOOP, NL_LABEL_BLOCK, NL_LABEL_FOR_VARIABLE } kind;
+    nl_list conditions; /* nl_str *: names in capitals that the block declares */
 } nl_label_scope;
 
 typedef struct nl_parser {

@@ -15,14 +15,24 @@ static nl_status at(nl_scope *scope, nl_status status, const nl_ast_expr *ast)
     return nl_sql_at(status, scope->env->text, ast->range, false);
 }
 
-static nl_status limit_value(nl_scope *scope, const char *name, const nl_ast_expr *ast, int64_t *number)
+/* A name is first that of a column of the rows that are counted, even where a variable has it, too. */
+static const nl_column *column_of(const nl_ast_expr *ast, const nl_logical *child)
+{
+    if (ast->kind != NL_AST_EXPR_COLUMN || ast->column.count != 1) return NULL;
+    for (uint32_t i = 0; i < child->column_count; i++)
+        if (nl_str_equal_nocase(child->columns[i].name, ast->column.parts[0].text)) return &child->columns[i];
+    return NULL;
+}
+
+static nl_status limit_value(nl_scope *scope, const char *name, const nl_ast_expr *ast, const nl_logical *child, int64_t *number)
 {
     nl_arena *arena = nl_scope_arena(scope);
     const nl_expr *expr = NULL;
     const nl_value *value = NULL;
-    NL_TRY(nl_resolve_expr(scope, ast, &expr));
-    const nl_str shown = nl_quote_expr(arena, expr);
-    if (!nl_expr_is_constant(expr) || ast->kind == NL_AST_EXPR_COLUMN) /* a session variable is not foldable for Spark */
+    const nl_column *column = column_of(ast, child);
+    if (!column) NL_TRY(nl_resolve_expr(scope, ast, &expr));
+    const nl_str shown = column ? nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(column->name)) : nl_quote_expr(arena, expr);
+    if (column || !nl_expr_is_constant(expr))
         return at(scope, NL_RAISE(INVALID_LIMIT_LIKE_EXPRESSION__IS_UNFOLDABLE, NL_P("name", name), NL_P_STR("expr", shown)), ast);
     if (!nl_type_is_integral(expr->type) || expr->type->id == NL_TYPE_BIGINT)
         return at(scope, NL_RAISE(INVALID_LIMIT_LIKE_EXPRESSION__DATA_TYPE, NL_P("name", name), NL_P_STR("expr", shown),
@@ -44,8 +54,8 @@ nl_status nl_apply_limit(nl_scope *scope, const nl_ast_organization *organizatio
     int64_t offset = 0;
     const nl_clause before = scope->clause;
     scope->clause = NL_CLAUSE_LIMIT;
-    if (organization->limit && !organization->is_limit_all) NL_TRY(limit_value(scope, "limit", organization->limit, &limit));
-    if (organization->offset) NL_TRY(limit_value(scope, "offset", organization->offset, &offset));
+    if (organization->limit && !organization->is_limit_all) NL_TRY(limit_value(scope, "limit", organization->limit, child, &limit));
+    if (organization->offset) NL_TRY(limit_value(scope, "offset", organization->offset, child, &offset));
     scope->clause = before;
     if (limit >= 0 || offset > 0) *plan = nl_logical_limit(nl_scope_arena(scope), child, limit, offset);
     return NULL;

@@ -16,7 +16,8 @@ static nl_status range_argument(nl_scope *scope, const nl_ast_argument *argument
     if (argument->name.text.data) return raise_not_foldable(position); /* Spark's range knows its arguments by place only */
     NL_TRY(nl_resolve_expr(scope, argument->value, &expr));
     const nl_expr *cast = NULL;
-    if (!nl_expr_is_constant(expr)) return raise_not_foldable(position);
+    /* A variable alone is not foldable for Spark here; sums of them are. */
+    if (!nl_expr_is_constant(expr) || argument->value->kind == NL_AST_EXPR_COLUMN) return raise_not_foldable(position);
     if (nl_can_cast(expr->type, nl_type_bigint(), true)) NL_TRY(nl_make_cast(scope, expr, nl_type_bigint(), NL_CAST_ANSI, &cast));
     if (cast) NL_TRY(nl_fold(scope, cast, &value));
     if (!value || value->is_null)

@@ -36,9 +36,9 @@ bool nl_table_is_iceberg(const nl_table *table);
 /* db.t.NAME: history, snapshots, files, … all of them; read as nl_iceberg_source_new. *is_known false: no such name. */
 NL_MUST_USE nl_status nl_metadata_source_new(nl_iceberg_table *table, nl_str name, const nl_iceberg_read *read, const nl_table **source, bool *is_known);
 
-/* Plain files, reached through fs (retained): format "parquet", "csv", "json", "text", "xml"; paths: files or folders (Hive-style partition folders
+/* Plain files, reached through fs (retained): format "parquet", "orc", "csv", "json", "text", "xml"; paths: files or folders (Hive-style partition folders
  * become columns); options: Spark's reader options; schema NULL: inferred. Fails: PATH_NOT_FOUND, UNABLE_TO_INFER_SCHEMA,
- * DATA_SOURCE_NOT_FOUND, NILAS_UNSUPPORTED for orc. */
+ * DATA_SOURCE_NOT_FOUND. */
 NL_MUST_USE nl_status nl_file_source_new(nl_fs *fs, nl_str format, const nl_str *paths, uint32_t path_count, const nl_property *options, uint32_t option_count,
                                          const nl_type *schema, const nl_eval_confs *confs, nl_memory *memory, const nl_table **source);
 /* Rows held in memory. batches: an array of malloc, taken with its batches (dense, of the row type), also on failure; the

@@ -67,6 +67,10 @@ typedef struct nl_data_bounds { /* of one part and column; values have the wante
     uint64_t value_count;       /* nulls included */
 } nl_data_bounds;
 
+typedef struct nl_data_rows { /* of a part */
+    uint64_t first_row, row_count;
+} nl_data_rows;
+
 /* ---- Writing ---- */
 
 typedef enum nl_data_stored { /* Iceberg types that nl_type has not */
@@ -121,6 +125,12 @@ struct nl_data_format {
     void (*scan_close)(nl_data_scan *scan);
     /* Statistics of a wanted column at top level, or below structs; NULL: the format has none. */
     nl_status (*part_bounds)(nl_data_reader *reader, uint32_t part, int32_t field_id, nl_arena *arena, nl_data_bounds *bounds);
+    /* The same of the groups of rows that a part consists of, *group_rows each but the last; *group_count 0: nothing is known.
+     * NULL: the format has none. Blocks. */
+    nl_status (*group_bounds)(nl_data_reader *reader, uint32_t part, int32_t field_id, nl_arena *arena, nl_data_bounds **groups, uint32_t *group_count,
+                              uint64_t *group_rows);
+    /* Before the first batch: only these rows, ascending and inside of the part, are given. Of formats with group_bounds. */
+    nl_status (*scan_restrict)(nl_data_scan *scan, const nl_data_rows *ranges, uint32_t range_count);
 
     /* output: taken, also on failure. */
     nl_status (*create)(nl_output *output, const nl_data_write *write, nl_memory *memory, nl_data_output **out);

@@ -2,6 +2,7 @@
 #include "session/object_list.h"
 #include "session/session_private.h"
 
+#include "base/machine_zone.h"
 #include "base/process.h"
 #include "storage/filesystem.h"
 
@@ -39,29 +40,6 @@ static nl_str user_name(nl_arena *arena)
     if (name && *name) return nl_arena_str(arena, nl_str_from(name));
     const nl_user user = nl_process_user(arena, geteuid());
     return user.name.data ? user.name : NL_STR("nilas");
-}
-
-/* TZ, else the target of /etc/localtime, else UTC. */
-static const nl_timezone *machine_zone(void)
-{
-    char target[512];
-    const nl_timezone *zone = nl_timezone_utc();
-    nl_str name = nl_str_from(getenv("TZ"));
-    if (name.length == 0) {
-        const ssize_t length = readlink("/etc/localtime", target, sizeof target);
-        const nl_str link = {target, length > 0 ? (size_t)length : 0};
-        const size_t at = nl_str_find(link, NL_STR("zoneinfo/"), 0);
-        if (at != NL_NOT_FOUND) name = nl_str_slice(link, at + 9, link.length);
-    }
-    if (name.length > 0 && name.data[0] == ':') name = nl_str_slice(name, 1, name.length);
-    if (name.length > 0) {
-        nl_error *error = nl_timezone_find(name, &zone);
-        if (error) {
-            nl_error_free(error);
-            zone = nl_timezone_utc();
-        }
-    }
-    return zone;
 }
 
 /* Engine and version name the dialect whose commits these are, as readers of the history expect; iceberg-version says
@@ -135,7 +113,7 @@ uint64_t nl_session_number(const nl_session *session)
 
 static nl_status start(nl_session *session, const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared)
 {
-    session->machine_zone = session->zone = machine_zone();
+    session->machine_zone = session->zone = nl_timezone_machine();
     for (uint32_t i = 0; i < conf_count; i++) {
         NL_TRY(nl_session_put_conf(session, confs[i].key, confs[i].value));
         NL_TRY(nl_conf_map_put(&session->initial_confs, confs[i].key, confs[i].value));

@@ -31,6 +31,7 @@ typedef struct open_unit { /* a file that some workers read; counted by morsels 
     nl_arena *arena;
     nl_parquet_rows **group_ranges; /* per row group; NULL: pruned away */
     uint32_t *group_range_counts;
+    nl_data_rows **part_ranges;     /* of data: group_range_counts[part] each; NULL: all rows */
     uint32_t row_group_count;
     uint32_t next_group;            /* guarded by the scan's mutex */
     uint64_t next_row;              /* of next_group */
@@ -130,12 +131,28 @@ static nl_status plan_row_groups(file_scan *self, open_unit *open)
 
 static const nl_parquet_rows whole_part = {.first_row = 0, .row_count = UINT64_MAX};
 
+/* Only the rows of a part that its groups' statistics leave; none: the part is left out. */
+static nl_status narrow_part(file_scan *self, open_unit *open, uint32_t part, const nl_predicate *predicate)
+{
+    const uint64_t row_count = open->data->parts[part].row_count;
+    nl_data_rows *ranges = NULL;
+    uint64_t kept = 0;
+    NL_TRY(nl_data_part_ranges(open->data, part, row_count, predicate, open->arena, &ranges, &open->group_range_counts[part]));
+    if (!ranges) return NULL;
+    open->part_ranges[part] = ranges;
+    for (uint32_t i = 0; i < open->group_range_counts[part]; i++)
+        kept += ranges[i].row_count;
+    atomic_fetch_add_explicit(&self->rows_in_pruned_pages, row_count - kept, memory_order_relaxed);
+    return NULL;
+}
+
 static nl_status plan_parts(file_scan *self, open_unit *open)
 {
     const nl_predicate *predicate = open->unit->is_wholly_matching ? NULL : self->plan.predicate;
     open->row_group_count = open->data->part_count;
     open->group_ranges = NL_NEW_ARRAY(open->arena, nl_parquet_rows *, open->row_group_count);
     open->group_range_counts = NL_NEW_ARRAY(open->arena, uint32_t, open->row_group_count);
+    open->part_ranges = NL_NEW_ARRAY(open->arena, nl_data_rows *, open->row_group_count);
     for (uint32_t i = 0; i < open->row_group_count; i++) {
         bool may_match = true;
         if (predicate) NL_TRY(nl_data_part_may_match(open->data, i, predicate, &may_match));
@@ -144,6 +161,7 @@ static nl_status plan_parts(file_scan *self, open_unit *open)
         open->group_ranges[i] = NL_NEW(open->arena, nl_parquet_rows);
         *open->group_ranges[i] = whole_part;
         open->group_range_counts[i] = 1;
+        if (predicate) NL_TRY(narrow_part(self, open, i, predicate));
     }
     atomic_fetch_add_explicit(&self->groups_total, open->row_group_count, memory_order_relaxed);
     return nl_arena_check(open->arena);
@@ -655,13 +673,21 @@ static uint64_t last_row_around(const morsel *work)
     return last->first_row + last->row_count - 1;
 }
 
+static nl_status begin_part(file_reader *self)
+{
+    const morsel *work = &self->morsel;
+    const nl_data_rows *ranges = work->open->part_ranges[work->row_group];
+    NL_TRY(nl_data_scan_open(work->open->data, work->row_group, scan_of(self->base.scan)->plan.query->memory, &self->data_scan));
+    return ranges ? work->open->data->format->scan_restrict(self->data_scan, ranges, work->open->group_range_counts[work->row_group]) : NULL;
+}
+
 static nl_status begin_morsel(file_reader *self)
 {
     file_scan *scan = scan_of(self->base.scan);
     NL_TRY(nl_cancel_check(scan->plan.query->cancel));
     NL_TRY(next_morsel(scan, &self->morsel));
     if (self->morsel.range_count == 0) return NULL;
-    if (self->morsel.open->data) return nl_data_scan_open(self->morsel.open->data, self->morsel.row_group, scan->plan.query->memory, &self->data_scan);
+    if (self->morsel.open->data) return begin_part(self);
     if (self->morsel.is_first) fetch_group(self->morsel.open, self->morsel.row_group);
     if (self->morsel.is_last) fetch_group(self->morsel.open, self->morsel.row_group + 1);
     NL_TRY(nl_parquet_scan_open(self->morsel.open->reader, self->morsel.row_group, self->morsel.ranges, self->morsel.range_count, scan->plan.query->memory,

@@ -9,19 +9,27 @@
 #include "exec/engine.h"
 #include "exec/source/file_scan.h"
 #include "exec/source/predicate.h"
+#include "format/orc/data_format.h"
+#include "format/orc/tail.h"
 
-static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json", [NL_FILES_TEXT] = "text", [NL_FILES_BINARY] = "binaryFile", [NL_FILES_XML] = "xml"};
+static const char *const format_names[] = {[NL_FILES_PARQUET] = "parquet", [NL_FILES_CSV] = "csv", [NL_FILES_JSON] = "json", [NL_FILES_TEXT] = "text", [NL_FILES_BINARY] = "binaryFile", [NL_FILES_XML] = "xml", [NL_FILES_ORC] = "orc"};
 
 static const nl_file_source *source_of(const nl_table *table)
 {
     return (const nl_file_source *)(const void *)table;
 }
 
+/* Parquet and ORC: columns that are read one by one, and statistics. */
+static bool has_footers(const nl_file_source *self)
+{
+    return self->format == NL_FILES_PARQUET || self->format == NL_FILES_ORC;
+}
+
 /* ---- Schemas ---- */
 
 const char *nl_file_format_title(nl_str format)
 {
-    static const char *const titles[] = {"CSV", "JSON", "XML", "Text"};
+    static const char *const titles[] = {"CSV", "JSON", "XML", "Text", "ORC"};
     for (uint32_t i = 0; i < NL_COUNT(titles); i++)
         if (nl_str_is_nocase(format, titles[i])) return titles[i];
     return "Parquet";
@@ -49,6 +57,16 @@ static nl_status footer_type(nl_file_source *self, nl_file *file, nl_memory *mem
     return status;
 }
 
+static nl_status orc_tail_type(nl_file_source *self, nl_file *file, nl_memory *memory, const nl_type **type)
+{
+    nl_orc_tail *tail = NULL;
+    NL_TRY(nl_orc_tail_read(file, memory, &tail));
+    nl_status status = nl_orc_tail_type(tail, self->arena, type);
+    if (!status) *type = nl_type_copy(self->arena, *type); /* names are the tail's */
+    nl_orc_tail_release(tail);
+    return status;
+}
+
 /* The columns of both, those of `more` that `type` lacks behind. */
 static nl_status merge_types(nl_file_source *self, const nl_type **type, const nl_type *more)
 {
@@ -72,7 +90,7 @@ static nl_status merge_types(nl_file_source *self, const nl_type **type, const n
 }
 
 /* The first file speaks for all, unless mergeSchema is asked for. */
-static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
+static nl_status footers_type(nl_file_source *self, nl_memory *memory, const nl_type **type)
 {
     const nl_type *found = NULL;
     for (uint32_t i = 0; i < self->files.file_count && (!found || self->merges_schema); i++) {
@@ -80,7 +98,7 @@ static nl_status parquet_type(nl_file_source *self, nl_memory *memory, const nl_
         const nl_type *one = NULL;
         NL_TRY(forgive_missing(self, nl_fs_open(self->files.fs, self->files.files[i].path, &file)));
         if (!file) continue;
-        nl_status status = footer_type(self, file, memory, &one);
+        nl_status status = self->format == NL_FILES_ORC ? orc_tail_type(self, file, memory, &one) : footer_type(self, file, memory, &one);
         nl_file_close(file);
         NL_TRY(status);
         if (found) NL_TRY(merge_types(self, &found, one));
@@ -130,7 +148,7 @@ static nl_status infer(nl_file_source *self, nl_memory *memory, const nl_type **
         return NULL;
     }
     if (self->files.file_count == 0) return cannot_infer(self);
-    return self->format == NL_FILES_PARQUET ? parquet_type(self, memory, type) : text_type(self, memory, type);
+    return has_footers(self) ? footers_type(self, memory, type) : text_type(self, memory, type);
 }
 
 /* Data columns, then partition columns; one that is in both keeps its place and takes the folder's value. */
@@ -167,9 +185,9 @@ static void make_row_type(nl_file_source *self, const nl_type *type)
     self->base.metadata_type = nl_type_struct(self->arena, &hidden, 1);
 }
 
-/* ---- Parquet scans ---- */
+/* ---- Parquet and ORC scans ---- */
 
-static nl_status prepare_parquet(const nl_file_source *self, const nl_logical *node, nl_file_scan_plan *plan)
+static nl_status prepare_columns(const nl_file_source *self, const nl_logical *node, nl_file_scan_plan *plan)
 {
     bool is_exact = false;
     const uint32_t data_count = self->data_type->child_count;
@@ -192,7 +210,8 @@ static nl_status prepare_parquet(const nl_file_source *self, const nl_logical *n
     plan->units = NL_NEW_ARRAY(plan->arena, nl_scan_unit, self->files.file_count + 1);
     plan->unit_count = plan->files_total = self->files.file_count;
     for (uint32_t i = 0; i < self->files.file_count; i++)
-        plan->units[i] = (nl_scan_unit){.path = self->files.files[i].path, .row_count = -1, .size_bytes = self->files.files[i].size_bytes, .constants = self->files.files[i].partition};
+        plan->units[i] = (nl_scan_unit){.path = self->files.files[i].path, .format = self->format == NL_FILES_ORC ? &nl_orc_plain_format : NULL, .row_count = -1,
+                                        .size_bytes = self->files.files[i].size_bytes, .constants = self->files.files[i].partition};
     return nl_predicate_of_expr(plan->arena, node->scan.filter, node, &plan->predicate, &is_exact);
 }
 
@@ -204,7 +223,7 @@ static void release_table(void *table)
 static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logical *node, nl_scan **out)
 {
     const nl_file_source *self = source_of(table);
-    if (self->format != NL_FILES_PARQUET) return nl_text_scan_new(self, query, node, out);
+    if (!has_footers(self)) return nl_text_scan_new(self, query, node, out);
     nl_file_scan_plan plan = {
         .query = query,
         .node = node,
@@ -215,7 +234,7 @@ static nl_status open_scan(const nl_table *table, nl_query *query, const nl_logi
         .owner = nl_table_retain(table),
         .free_owner = release_table,
     };
-    nl_status status = prepare_parquet(self, node, &plan);
+    nl_status status = prepare_columns(self, node, &plan);
     if (!status) return nl_file_scan_new(&plan, out);
     nl_table_release(table);
     nl_fs_release(plan.fs);
@@ -285,6 +304,7 @@ static const nl_table_ops file_ops[] = {
     [NL_FILES_TEXT] = FILE_SOURCE_OPS("text"),
     [NL_FILES_BINARY] = FILE_SOURCE_OPS("binaryFile"),
     [NL_FILES_XML] = FILE_SOURCE_OPS("xml"),
+    [NL_FILES_ORC] = FILE_SOURCE_OPS("orc"),
 };
 
 static bool find_format(nl_str name, nl_plain_format *format)
@@ -299,7 +319,7 @@ static bool find_format(nl_str name, nl_plain_format *format)
 bool nl_file_format_is_known(nl_str name)
 {
     nl_plain_format format;
-    return find_format(name, &format) || nl_str_is_nocase(name, "orc");
+    return find_format(name, &format);
 }
 
 /* A time of the option timeZone, else of the session's. */
@@ -374,7 +394,7 @@ static nl_status start_source(nl_fs *fs, nl_str format, const nl_property *optio
 {
     nl_plain_format kind;
     if (!find_format(format, &kind))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, csv, json, text, xml and binaryFile", NL_STR_ARG(format));
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read " NL_STR_FMT " files yet; it reads parquet, orc, csv, json, text, xml and binaryFile", NL_STR_ARG(format));
     nl_file_source *self = calloc(1, sizeof(*self));
     if (!self) return nl_out_of_memory(sizeof(*self));
     self->base.ops = &file_ops[kind];

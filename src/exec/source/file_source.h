@@ -10,7 +10,7 @@
 #include "format/xml/xml_reader.h"
 #include "format/xml/xml_writer.h"
 
-typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON, NL_FILES_TEXT, NL_FILES_BINARY, NL_FILES_XML } nl_plain_format;
+typedef enum nl_plain_format { NL_FILES_PARQUET, NL_FILES_CSV, NL_FILES_JSON, NL_FILES_TEXT, NL_FILES_BINARY, NL_FILES_XML, NL_FILES_ORC } nl_plain_format;
 
 typedef struct nl_file_source {
     nl_table base;
@@ -27,5 +27,5 @@ typedef struct nl_file_source {
     uint64_t identity; /* of paths and options */
 } nl_file_source;
 
-/* All but Parquet: files, or parts of them, are handed out one by one. */
+/* All but Parquet and ORC: files, or parts of them, are handed out one by one. */
 NL_MUST_USE nl_status nl_text_scan_new(const nl_file_source *source, nl_query *query, const nl_logical *node, nl_scan **scan);

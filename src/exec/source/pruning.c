@@ -81,6 +81,17 @@ typedef struct part_question {
     nl_arena *arena;
 } part_question;
 
+static nl_parquet_bounds as_parquet(const nl_data_bounds *bounds)
+{
+    return (nl_parquet_bounds){.has_min = bounds->has_bounds,
+                               .has_max = bounds->has_bounds,
+                               .min = bounds->min,
+                               .max = bounds->max,
+                               .has_null_count = bounds->has_null_count,
+                               .null_count = bounds->null_count,
+                               .value_count = bounds->value_count};
+}
+
 static nl_status part_facts(void *argument, const nl_predicate *leaf, nl_column_facts *facts, bool *is_known)
 {
     part_question *self = argument;
@@ -88,13 +99,7 @@ static nl_status part_facts(void *argument, const nl_predicate *leaf, nl_column_
     *is_known = false;
     if (leaf->transform.kind != NL_TRANSFORM_IDENTITY) return NULL;
     NL_TRY(self->reader->format->part_bounds(self->reader, self->part, leaf->field_id, self->arena, &bounds));
-    const nl_parquet_bounds same = {.has_min = bounds.has_bounds,
-                                    .has_max = bounds.has_bounds,
-                                    .min = bounds.min,
-                                    .max = bounds.max,
-                                    .has_null_count = bounds.has_null_count,
-                                    .null_count = bounds.null_count,
-                                    .value_count = bounds.value_count};
+    const nl_parquet_bounds same = as_parquet(&bounds);
     *facts = facts_of(&same, bounds.may_have_nan);
     *is_known = (bounds.has_bounds || bounds.has_null_count) && is_comparable(leaf, &same);
     return NULL;
@@ -130,16 +135,41 @@ static nl_status page_facts(void *argument, const nl_predicate *leaf, nl_column_
     return NULL;
 }
 
-/* The rows of the pages of one column that may match a leaf; neighbours are joined. */
-static nl_status leaf_ranges(nl_parquet_reader *reader, uint32_t row_group, uint64_t row_count, const nl_predicate *leaf, nl_arena *arena, row_ranges *result,
-                             bool *is_known)
+/* Where the pages of a leaf's column come from: a row group of Parquet, or a part of another format. */
+typedef struct page_source {
+    nl_parquet_reader *parquet;
+    nl_data_reader *data;
+    uint32_t group;
+    uint64_t row_count;
+} page_source;
+
+static nl_status pages_of(const page_source *source, int32_t field_id, nl_arena *arena, nl_parquet_bounds **pages, uint32_t *page_count)
 {
-    const uint32_t column = leaf->transform.kind == NL_TRANSFORM_IDENTITY ? nl_parquet_reader_leaf_by_id(reader, leaf->field_id) : NL_PARQUET_NO_LEAF;
+    nl_data_bounds *groups = NULL;
+    uint64_t group_rows = 0;
+    *page_count = 0;
+    if (source->parquet) {
+        const uint32_t column = nl_parquet_reader_leaf_by_id(source->parquet, field_id);
+        return column == NL_PARQUET_NO_LEAF ? NULL : nl_parquet_page_bounds(source->parquet, source->group, column, arena, pages, page_count);
+    }
+    NL_TRY(source->data->format->group_bounds(source->data, source->group, field_id, arena, &groups, page_count, &group_rows));
+    *pages = NL_NEW_ARRAY(arena, nl_parquet_bounds, (size_t)*page_count + 1);
+    NL_TRY(nl_arena_check(arena));
+    for (uint32_t i = 0; i < *page_count; i++) {
+        (*pages)[i] = as_parquet(&groups[i]);
+        (*pages)[i].first_row = i * group_rows;
+    }
+    return NULL;
+}
+
+/* The rows of the pages of one column that may match a leaf; neighbours are joined. */
+static nl_status leaf_ranges(const page_source *source, const nl_predicate *leaf, nl_arena *arena, row_ranges *result, bool *is_known)
+{
     nl_parquet_bounds *pages = NULL;
     uint32_t page_count = 0;
     *is_known = false;
-    if (column == NL_PARQUET_NO_LEAF) return NULL;
-    NL_TRY(nl_parquet_page_bounds(reader, row_group, column, arena, &pages, &page_count));
+    if (leaf->transform.kind != NL_TRANSFORM_IDENTITY) return NULL;
+    NL_TRY(pages_of(source, leaf->field_id, arena, &pages, &page_count));
     if (page_count == 0) return NULL;
     result->items = NL_NEW_ARRAY(arena, nl_parquet_rows, page_count);
     result->count = 0;
@@ -148,7 +178,7 @@ static nl_status leaf_ranges(nl_parquet_reader *reader, uint32_t row_group, uint
         bool may_match = true;
         NL_TRY(nl_predicate_may_match_facts(leaf, page_facts, &question, &may_match));
         if (!may_match) continue;
-        const uint64_t end = i + 1 < page_count ? pages[i + 1].first_row : row_count;
+        const uint64_t end = i + 1 < page_count ? pages[i + 1].first_row : source->row_count;
         nl_parquet_rows *last = result->count ? &result->items[result->count - 1] : NULL;
         if (last && last->first_row + last->row_count == pages[i].first_row)
             last->row_count = end - last->first_row;
@@ -180,21 +210,45 @@ static bool is_leaf(const nl_predicate *predicate)
     return predicate->child_count == 0 && predicate->kind != NL_PREDICATE_TRUE && predicate->kind != NL_PREDICATE_FALSE;
 }
 
-nl_status nl_page_ranges(nl_parquet_reader *reader, uint32_t row_group, uint64_t row_count, const nl_predicate *predicate, nl_arena *arena,
-                         nl_parquet_rows **ranges, uint32_t *range_count)
+static nl_status all_ranges(const page_source *source, const nl_predicate *predicate, nl_arena *arena, row_ranges *kept)
 {
     const bool is_and = predicate->kind == NL_PREDICATE_AND;
     const uint32_t count = is_and ? predicate->child_count : 1;
-    row_ranges kept = {.items = NL_NEW(arena, nl_parquet_rows), .count = 1};
-    kept.items[0] = (nl_parquet_rows){0, row_count};
+    *kept = (row_ranges){.items = NL_NEW(arena, nl_parquet_rows), .count = 1};
+    kept->items[0] = (nl_parquet_rows){0, source->row_count};
     for (uint32_t i = 0; i < count; i++) {
         const nl_predicate *conjunct = is_and ? predicate->children[i] : predicate;
         row_ranges of_leaf = {0};
         bool is_known = false;
-        if (is_leaf(conjunct)) NL_TRY(leaf_ranges(reader, row_group, row_count, conjunct, arena, &of_leaf, &is_known));
-        if (is_known) kept = intersect(arena, &kept, &of_leaf);
+        if (is_leaf(conjunct)) NL_TRY(leaf_ranges(source, conjunct, arena, &of_leaf, &is_known));
+        if (is_known) *kept = intersect(arena, kept, &of_leaf);
     }
+    return NULL;
+}
+
+nl_status nl_page_ranges(nl_parquet_reader *reader, uint32_t row_group, uint64_t row_count, const nl_predicate *predicate, nl_arena *arena,
+                         nl_parquet_rows **ranges, uint32_t *range_count)
+{
+    const page_source source = {.parquet = reader, .group = row_group, .row_count = row_count};
+    row_ranges kept;
+    NL_TRY(all_ranges(&source, predicate, arena, &kept));
     *ranges = kept.items;
+    *range_count = kept.count;
+    return NULL;
+}
+
+nl_status nl_data_part_ranges(nl_data_reader *reader, uint32_t part, uint64_t row_count, const nl_predicate *predicate, nl_arena *arena, nl_data_rows **ranges,
+                              uint32_t *range_count)
+{
+    const page_source source = {.data = reader, .group = part, .row_count = row_count};
+    row_ranges kept;
+    *ranges = NULL;
+    if (!reader->format->group_bounds || row_count == NL_DATA_ROWS_UNKNOWN) return NULL;
+    NL_TRY(all_ranges(&source, predicate, arena, &kept));
+    *ranges = NL_NEW_ARRAY(arena, nl_data_rows, (size_t)kept.count + 1);
+    NL_TRY(nl_arena_check(arena));
+    for (uint32_t i = 0; i < kept.count; i++)
+        (*ranges)[i] = (nl_data_rows){kept.items[i].first_row, kept.items[i].row_count};
     *range_count = kept.count;
     return NULL;
 }

@@ -297,6 +297,12 @@ static const char *decompress_into(nl_codec_context *context, nl_codec codec, nl
         return bad_data;
     }
     if (codec == NL_CODEC_LZ4_FRAME) return unpack_lz4_frame(context, in, out, capacity, out_length, is_short);
+    if (codec == NL_CODEC_LZ4_RAW && in.length <= INT32_MAX && capacity <= INT32_MAX) {
+        const int done = LZ4_decompress_safe((const char *)in.data, (char *)out, (int)in.length, (int)capacity);
+        if (done >= 0) *out_length = (size_t)done;
+        *is_short = done < 0; /* it does not tell either */
+        return done >= 0 ? NULL : bad_data;
+    }
     return "this codec needs the size to be announced";
 }
 

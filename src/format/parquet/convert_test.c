@@ -49,6 +49,12 @@ static void test_int96_is_a_julian_day_and_nanoseconds(void **state)
     assert_true(nl_conversion_find(&leaf, nl_type_of(NL_TYPE_TIMESTAMP), &conversion));
     must(nl_convert(&conversion, in, 2, NULL, &place, out));
     assert_true(out[0] == 1 && out[1] == -86400000000ll);
+    const int64_t late_nanos = -32509551616000; /* +290000-12-30 23:00:00 as Spark 3.4 writes it: apache/parquet-testing, int96_from_spark */
+    const int32_t late_day = -105862232;
+    memcpy(in, &late_nanos, 8);
+    memcpy(in + 8, &late_day, 4);
+    must(nl_convert(&conversion, in, 1, NULL, &place, out));
+    assert_true(out[0] == 9089380393200000000ll);
 }
 
 static void test_values_beyond_their_type_are_errors(void **state)

@@ -329,7 +329,7 @@ static nl_status parse(parser *p)
     if (p->footer->root == NULL) return nl_cursor_corrupt(&p->in, "the footer has no schema");
     uint64_t sum = 0;
     for (uint32_t i = 0; i < p->footer->row_group_count; i++) sum += p->footer->row_groups[i].row_count;
-    if (row_count < 0 || (uint64_t)row_count != sum)
+    if (row_count != 0 && (uint64_t)row_count != sum) /* there are writers that leave it 0 */
         return nl_cursor_corrupt(&p->in, "the file announces %lld rows, its row groups have %llu", (long long)row_count,
                                  (unsigned long long)sum);
     p->footer->row_count = sum;

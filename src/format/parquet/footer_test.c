@@ -94,6 +94,24 @@ static void test_types_spark_cannot_read_are_named(void **state)
     must(nl_parquet_footer_type(file.footer, &options, file.arena, &type));
     assert_int_equal(type->children[0].type->id, NL_TYPE_BIGINT);
     close_file(&file);
+    open_fixture("times", &file);
+    status = nl_parquet_footer_type(file.footer, NULL, file.arena, &type);
+    assert_int_equal(nl_error_condition(status), NL_COND_PARQUET_TYPE_ILLEGAL);
+    assert_string_equal(nl_error_param(status, "parquetType"), "INT32 (TIME(MILLIS,false))");
+    nl_error_free(status);
+    close_file(&file);
+}
+
+static void test_columns_of_nulls_alone_have_the_type_they_are_stored_as(void **state)
+{
+    (void)state;
+    open_file file;
+    const nl_type *type = NULL;
+    open_fixture("nulls_alone", &file);
+    must(nl_parquet_footer_type(file.footer, NULL, file.arena, &type));
+    const nl_str name = nl_type_name(file.arena, type);
+    assert_true(nl_str_is(name, "struct<a:int,b:bigint,c:array<int>>"));
+    close_file(&file);
 }
 
 int main(void)
@@ -103,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_a_footer_says_what_the_file_holds),
         cmocka_unit_test(test_types_are_those_spark_reads),
         cmocka_unit_test(test_types_spark_cannot_read_are_named),
+        cmocka_unit_test(test_columns_of_nulls_alone_have_the_type_they_are_stored_as),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

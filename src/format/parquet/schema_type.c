@@ -48,8 +48,6 @@ static nl_status int32_type(const converter *c, const nl_parquet_node *node, con
         /* An unsigned type reads as the next wider signed one. */
         const uint32_t width = node->is_signed ? node->bit_width : node->bit_width * 2u;
         id = width == 8 ? NL_TYPE_TINYINT : width == 16 ? NL_TYPE_SMALLINT : width == 32 ? NL_TYPE_INT : NL_TYPE_BIGINT;
-    } else if (node->logical == NL_PARQUET_TIME) {
-        return unsupported(c, node);
     } else if (node->logical != NL_PARQUET_NO_LOGICAL) {
         return illegal(c, node);
     }
@@ -73,7 +71,6 @@ static nl_status int64_type(const converter *c, const nl_parquet_node *node, con
 {
     if (node->logical == NL_PARQUET_DECIMAL) return decimal_type(c, node, 18, type);
     if (node->logical == NL_PARQUET_TIMESTAMP) return timestamp_type(c, node, type);
-    if (node->logical == NL_PARQUET_TIME) return unsupported(c, node);
     if (node->logical != NL_PARQUET_NO_LOGICAL && node->logical != NL_PARQUET_INTEGER) return illegal(c, node);
     const bool is_unsigned = node->logical == NL_PARQUET_INTEGER && !node->is_signed;
     *type = is_unsigned ? nl_type_decimal(20, 0) : nl_type_bigint();
@@ -108,9 +105,14 @@ static nl_status fixed_type(const converter *c, const nl_parquet_node *node, con
 
 static nl_status leaf_type(const converter *c, const nl_parquet_node *node, const nl_type **type)
 {
-    if (node->logical == NL_PARQUET_UNKNOWN) {
+    nl_parquet_node plain = *node;
+    if (node->logical == NL_PARQUET_UNKNOWN && c->options->is_iceberg) {
         *type = nl_type_of(NL_TYPE_NULL);
         return NULL;
+    }
+    if (node->logical == NL_PARQUET_UNKNOWN) { /* Spark goes by what all the nulls are stored as */
+        plain.logical = NL_PARQUET_NO_LOGICAL;
+        node = &plain;
     }
     switch (node->physical) {
     case NL_PARQUET_BOOLEAN: *type = nl_type_boolean(); return NULL;

@@ -132,6 +132,10 @@ struct nl_data_format {
     /* Before the first batch: only these rows, ascending and inside of the part, are given. Of formats with group_bounds. */
     nl_status (*scan_restrict)(nl_data_scan *scan, const nl_data_rows *ranges, uint32_t range_count);
 
+    /* What a writer would have said of the file, for files that are brought in as they are; bounds and counts as far as the
+     * file has them. NULL: such files cannot be brought in. */
+    nl_status (*describe)(nl_file *file, const nl_data_read *read, nl_memory *memory, nl_arena *arena, nl_written_file *written);
+
     /* output: taken, also on failure. */
     nl_status (*create)(nl_output *output, const nl_data_write *write, nl_memory *memory, nl_data_output **out);
     nl_status (*append)(nl_data_output *output, const nl_batch *batch); /* its live rows */

@@ -24,3 +24,6 @@ typedef struct nl_written_file { /* lives in the arena given to the writer's clo
     uint64_t *split_offsets;  /* where the file can be cut: starts of row groups, stripes */
     uint32_t split_offset_count;
 } nl_written_file;
+
+/* NOT_NULL_ASSERT_VIOLATION: the error of a row whose required field of this name is null. */
+NL_MUST_USE nl_status nl_required_is_null(nl_str name);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "exec/data_formats.h"
 #include "exec/sink/file_import.h"
 #include "exec/source/plain_files.h"
 #include "iceberg/scan_planning.h"
@@ -273,13 +274,18 @@ static nl_status read_one(void *argument, uint64_t i)
     return nl_file_import_read(&self->imports[i], self->input->command->memory, self->arenas[i], &self->data_files[i]);
 }
 
-static nl_status check_format(const nl_import *input)
+static nl_status check_format(importing *self)
 {
-    const nl_str format = input->source ? input->source->provider : input->format;
-    if (nl_str_is(format, "parquet")) return NULL;
-    if (nl_str_is(format, "orc") || nl_str_is(format, "avro"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format " NL_STR_FMT " yet, and so does not bring them into a table", NL_STR_ARG(format));
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create an Iceberg table from source provider: '" NL_STR_FMT "'", NL_STR_ARG(format));
+    const nl_import *input = self->input;
+    const nl_str name = input->source ? input->source->provider : input->format;
+    nl_file_format format = NL_FORMAT_PARQUET;
+    const bool is_known = nl_file_format_parse(name, &format) && format != NL_FORMAT_PUFFIN;
+    if (is_known && format != NL_FORMAT_PARQUET && !nl_data_format_of(format))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format " NL_STR_FMT " yet, and so does not bring them into a table", NL_STR_ARG(name));
+    for (uint32_t i = 0; i < self->import_count; i++)
+        self->imports[i].format = format;
+    if (is_known) return NULL;
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create an Iceberg table from source provider: '" NL_STR_FMT "'", NL_STR_ARG(name));
 }
 
 static nl_status commit(importing *self, int64_t *added_files, int64_t *changed_partitions)
@@ -314,7 +320,7 @@ static nl_status import_all(importing *self, int64_t *added_files, int64_t *chan
     NL_TRY(find_spec(self));
     NL_TRY(check_filter(self));
     NL_TRY(choose_files(self));
-    NL_TRY(check_format(self->input));
+    NL_TRY(check_format(self));
     NL_TRY(check_duplicates(self));
     self->data_files = NL_NEW_ARRAY(self->arena, nl_data_file, self->import_count + 1);
     self->arenas = NL_NEW_ARRAY(self->arena, nl_arena *, self->import_count + 1);

@@ -92,12 +92,31 @@ static nl_status read_open(importer *self, nl_file *file, nl_data_file *out)
     return NULL;
 }
 
+static int32_t data_field_id_of(void *argument, const nl_str *path, uint32_t depth)
+{
+    const importer *self = argument;
+    return nl_mapped_field_id(self->input->mapping, path, depth);
+}
+
+static nl_status read_other(importer *self, const nl_data_format *format, nl_file *file, nl_data_file *out)
+{
+    nl_data_read read = {.field_id_of = self->input->mapping ? data_field_id_of : NULL, .argument = self};
+    if (!format->describe)
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not bring data files of format %s into a table yet", nl_file_format_name(self->input->format));
+    NL_TRY(nl_ice_type_to_sql(self->arena, self->schema->root, &read.wanted));
+    NL_TRY(format->describe(file, &read, self->memory, self->arena, &self->written));
+    NL_TRY(nl_data_file_of_written(self->input->metadata, &self->written, self->input->path, self->input->spec, self->input->partition, false, self->arena, out));
+    out->format = self->input->format;
+    return NULL;
+}
+
 nl_status nl_file_import_read(const nl_file_import *import, nl_memory *memory, nl_arena *arena, nl_data_file *file)
 {
     importer self = {.input = import, .arena = arena, .memory = memory, .schema = nl_table_schema(import->metadata)};
     nl_file *open = NULL;
     NL_TRY_NOTE(nl_fs_open(import->fs, import->path, &open), "opening " NL_STR_FMT, NL_STR_ARG(import->path));
-    nl_status status = read_open(&self, open, file);
+    const nl_data_format *format = nl_data_format_of(import->format);
+    nl_status status = format ? read_other(&self, format, open, file) : read_open(&self, open, file);
     nl_file_close(open);
     return nl_note_if(status, NL_HERE, "reading the footer of " NL_STR_FMT, NL_STR_ARG(import->path));
 }

@@ -1,4 +1,4 @@
-/* exec/sink/file_import.h - an existing Parquet file as an entry of a manifest: add_files, snapshot, migrate. */
+/* exec/sink/file_import.h - an existing file as an entry of a manifest: add_files, snapshot, migrate. */
 #pragma once
 
 #include "iceberg/manifest.h"
@@ -7,6 +7,7 @@
 typedef struct nl_file_import {
     nl_fs *fs;                         /* that reaches the file */
     nl_str path;                       /* as the manifest will have it */
+    nl_file_format format;
     const nl_table_metadata *metadata;
     const nl_partition_spec *spec;
     const nl_value *partition;         /* one per field of spec, or NULL */

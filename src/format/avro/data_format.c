@@ -144,6 +144,23 @@ static nl_status next_batch(nl_data_scan *base, nl_batch *batch, uint64_t *first
     return NULL;
 }
 
+static nl_status describe_file(nl_file *file, const nl_data_read *read, nl_memory *memory, nl_arena *arena, nl_written_file *written)
+{
+    nl_avro_file *avro = NULL;
+    nl_avro_head head = {.row_count = 1};
+    (void)read;
+    (void)arena;
+    written->file_bytes = nl_file_size(file);
+    NL_TRY(nl_avro_file_open(file, memory, &avro));
+    nl_status status = NULL;
+    while (!status && head.row_count > 0) {
+        status = nl_avro_file_skip(avro, &head);
+        if (!status) written->row_count += head.row_count;
+    }
+    nl_avro_file_close(avro);
+    return status;
+}
+
 /* ---- Writing ---- */
 
 typedef struct avro_output {
@@ -238,6 +255,7 @@ const nl_data_format nl_avro_data_format = {
     .scan_open = open_scan,
     .scan_next = next_batch,
     .scan_close = close_scan,
+    .describe = describe_file,
     .create = create_output,
     .append = append_batch,
     .bytes = output_bytes,

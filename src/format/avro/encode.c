@@ -3,6 +3,7 @@
 #include "format/avro/encode.h"
 
 #include "base/number.h"
+#include "format/written.h"
 
 typedef struct step step;
 struct step {
@@ -264,7 +265,7 @@ static nl_status encode(const step *at, uint32_t row, nl_avro_sink *sink)
     if (at->null_branch >= 0) nl_avro_put_long(sink, is_null ? at->null_branch : 1 - at->null_branch);
     if (!is_null) return encode_value(at, row, sink);
     if (at->null_branch >= 0 || at->avro->kind == NL_AVRO_NULL) return NULL;
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "The column " NL_STR_FMT " is required but has a null", NL_STR_ARG(at->name));
+    return nl_required_is_null(at->name);
 }
 
 nl_status nl_avro_encoder_row(nl_avro_encoder *encoder, uint32_t row, nl_avro_sink *sink)

@@ -1,6 +1,9 @@
 /* format/avro/reader.c - see reader.h. Opening a reader lays the writer's schema over the wanted type and makes a tree of
- * steps; reading a row walks the tree once, appending to column builders. */
+ * steps; reading a row walks the tree once, appending to column builders. Columns of plain types take a shorter road
+ * (direct.h), in runs of neighbours. */
 #include "format/avro/reader.h"
+
+#include "format/avro/direct.h"
 
 #include "base/limits.h"
 #include "base/number.h"
@@ -42,7 +45,8 @@ struct step {
 };
 
 typedef struct column {
-    nl_column_builder *builder; /* owned; NULL: the file lacks the column */
+    nl_column_builder *builder; /* owned; NULL: the file lacks the column, or direct has it */
+    nl_avro_direct *direct;     /* in the arena; or NULL */
     const nl_value *value;      /* of a missing one; NULL: null */
     const nl_type *type;
 } column;
@@ -55,6 +59,7 @@ struct nl_avro_reader {
     nl_avro_read_options options;
     bool asks_for_ids;
     step *steps;         /* one per field of the file's record */
+    nl_avro_direct *directs; /* the same; kind NOT_DIRECT: steps has it */
     uint32_t step_count;
     column *columns;
     nl_avro_block block;
@@ -284,6 +289,7 @@ static nl_status plan_columns(nl_avro_reader *in)
     in->asks_for_ids = !nl_avro_has_field_ids(record);
     in->step_count = record->field_count;
     in->steps = NL_NEW_ARRAY(in->arena, step, (size_t)record->field_count + 1);
+    in->directs = NL_NEW_ARRAY(in->arena, nl_avro_direct, (size_t)record->field_count + 1);
     in->columns = NL_NEW_ARRAY(in->arena, column, (size_t)in->wanted->child_count + 1);
     NL_TRY(nl_arena_check(in->arena));
     for (uint32_t i = 0; i < in->wanted->child_count; i++)
@@ -292,16 +298,22 @@ static nl_status plan_columns(nl_avro_reader *in)
         const nl_avro_field *field = &record->fields[i];
         const name_path path = path_below(NULL, field->name);
         const int32_t place = find_wanted(in, in->wanted, field, &path);
-        if (place < 0 || in->columns[place].builder) {
+        if (place < 0 || in->columns[place].builder || in->columns[place].direct) {
             in->steps[i] = (step){.action = SKIP, .avro = field->type};
+            nl_avro_direct_plan(field->type, NULL, &in->directs[i]);
             continue;
         }
         column *found = &in->columns[place];
+        nl_avro_direct_plan(field->type, found->type, &in->directs[i]);
+        if (in->directs[i].kind != NL_AVRO_NOT_DIRECT) {
+            found->direct = &in->directs[i];
+            continue;
+        }
         NL_TRY(nl_column_builder_new(found->type, in->memory, &found->builder));
         NL_TRY(plan(in, field->type, found->type, found->builder, &path, &in->steps[i]));
     }
     for (uint32_t i = 0; i < in->wanted->child_count; i++)
-        if (!in->columns[i].builder) in->columns[i].value = missing_value(in, &in->wanted->children[i]);
+        if (!in->columns[i].builder && !in->columns[i].direct) in->columns[i].value = missing_value(in, &in->wanted->children[i]);
     return NULL;
 }
 
@@ -326,6 +338,8 @@ void nl_avro_reader_close(nl_avro_reader *reader)
     if (!reader) return;
     for (uint32_t i = 0; reader->columns && i < reader->wanted->child_count; i++)
         nl_column_builder_free(reader->columns[i].builder);
+    for (uint32_t i = 0; reader->directs && i < reader->step_count; i++)
+        nl_vector_fini(&reader->directs[i].vector);
     nl_buffer_release(reader->block.data);
     nl_memory *memory = reader->memory;
     nl_arena_free(reader->arena);
@@ -495,17 +509,50 @@ static nl_status next_block(nl_avro_reader *reader)
     return NULL;
 }
 
+static nl_status begin_directs(nl_avro_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->wanted->child_count; i++)
+        if (reader->columns[i].direct) NL_TRY(nl_avro_direct_begin(reader->columns[i].direct, reader->memory));
+    return NULL;
+}
+
+static nl_status keep_block(nl_avro_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->wanted->child_count; i++)
+        if (reader->columns[i].direct) NL_TRY(nl_avro_direct_keep(reader->columns[i].direct, reader->memory, reader->block.data));
+    return NULL;
+}
+
+/* One record: runs of direct fields, and in between what needs its step. */
+static nl_status decode_row(nl_avro_reader *reader, uint32_t row)
+{
+    for (uint32_t i = 0; i < reader->step_count;) {
+        if (reader->directs[i].kind == NL_AVRO_NOT_DIRECT) {
+            NL_TRY(decode(&reader->steps[i++], &reader->cursor));
+            NL_TRY(nl_cursor_status(&reader->cursor));
+            continue;
+        }
+        uint32_t end = i + 1;
+        while (end < reader->step_count && reader->directs[end].kind != NL_AVRO_NOT_DIRECT)
+            end++;
+        NL_TRY(nl_avro_direct_row(&reader->directs[i], end - i, row, reader->memory, &reader->cursor));
+        i = end;
+    }
+    return NULL;
+}
+
 static nl_status decode_rows(nl_avro_reader *reader, uint32_t *row_count)
 {
     uint32_t rows = 0;
+    NL_TRY(begin_directs(reader));
+    if (reader->rows_left > 0) NL_TRY(keep_block(reader));
     while (rows < NL_BATCH_ROWS) {
         if (reader->rows_left == 0) {
             NL_TRY(next_block(reader));
             if (!reader->block.data) break;
+            NL_TRY(keep_block(reader));
         }
-        for (uint32_t i = 0; i < reader->step_count; i++)
-            NL_TRY(decode(&reader->steps[i], &reader->cursor));
-        NL_TRY(nl_cursor_status(&reader->cursor));
+        NL_TRY(decode_row(reader, rows));
         reader->rows_left--;
         rows++;
     }
@@ -516,6 +563,11 @@ static nl_status decode_rows(nl_avro_reader *reader, uint32_t *row_count)
 static nl_status make_column(const nl_avro_reader *reader, const column *from, uint32_t row_count, nl_vector *vector)
 {
     if (from->builder) return nl_column_builder_finish(from->builder, vector);
+    if (from->direct) {
+        nl_vector_move(&from->direct->vector, vector);
+        vector->length = row_count;
+        return NULL;
+    }
     if (from->value) return nl_vector_new_constant(vector, from->value, row_count, reader->memory);
     return nl_vector_new_null(vector, from->type, row_count, reader->memory);
 }

@@ -4,6 +4,8 @@
  */
 #include "format/parquet/shred.h"
 
+#include "format/written.h"
+
 #define DEAD UINT32_MAX
 
 /* Entries on their way down. */
@@ -53,16 +55,6 @@ static nl_status copy_entries(nl_memory *memory, const entries *from, uint32_t c
     return NULL;
 }
 
-static nl_status required_is_null(const nl_write_node *node)
-{
-    nl_builder path; /* "`id`" and a line's end, before the sentence that Spark adds */
-    nl_builder_init(&path, 1 << 16);
-    nl_append_f(&path, "\n- field `" NL_STR_FMT "`\n", NL_STR_ARG(node->name));
-    nl_status status = NL_RAISE(NOT_NULL_ASSERT_VIOLATION, NL_P("walkedTypePath", nl_builder_c(&path)));
-    nl_builder_fini(&path);
-    return status;
-}
-
 /* Nulls die; the others move to where the vector keeps their value. */
 static nl_status step_into(const nl_write_node *node, const nl_vector *vector, entries *e)
 {
@@ -81,7 +73,7 @@ static nl_status step_into(const nl_write_node *node, const nl_vector *vector, e
         e->position[i] = nl_reader_index(&reader, row);
     }
     e->has_dead = e->has_dead || null_count > 0;
-    return null_count > 0 && !node->is_nullable ? required_is_null(node) : NULL;
+    return null_count > 0 && !node->is_nullable ? nl_required_is_null(node->name) : NULL;
 }
 
 /* The same where no entry is dead and none of the vector's rows null: levels are then not asked for. */

@@ -1,4 +1,5 @@
 /* fuzz/avro_file.c - any bytes as an Avro file: read as a manifest, as a manifest list, and as a data file. */
+#include "format/avro/data_format.h"
 #include "format/avro/reader.h"
 #include "iceberg/manifest.h"
 
@@ -21,6 +22,30 @@ static nl_status read_rows(nl_avro_file *avro, const nl_type *wanted, nl_memory 
     return status;
 }
 
+/* In parts whose rows are counted first, as scans read it. */
+static nl_status read_parts(nl_file *file, const nl_type *wanted, nl_memory *memory)
+{
+    const nl_data_read read = {.wanted = wanted, .needs_positions = true, .part_bytes = 64};
+    nl_data_reader *reader;
+    NL_TRY(nl_data_file_open(&nl_avro_data_format, file, &read, memory, &reader));
+    nl_status status = NULL;
+    for (uint32_t part = 0; !status && part < reader->part_count && part < 8; part++) {
+        nl_data_scan *scan = NULL;
+        status = nl_data_scan_open(reader, part, memory, &scan);
+        for (uint32_t batches = 0; !status && batches < 8; batches++) {
+            nl_batch batch = {0};
+            uint64_t first_row;
+            status = nl_data_scan_next(scan, &batch, &first_row);
+            const bool is_last = batch.row_count == 0;
+            nl_batch_fini(&batch);
+            if (is_last) break;
+        }
+        nl_data_scan_close(scan);
+    }
+    nl_data_reader_close(reader);
+    return status;
+}
+
 static nl_status read_data(nl_fs *fs, nl_str path, nl_memory *memory)
 {
     nl_arena *arena = nl_arena_new(memory);
@@ -36,6 +61,7 @@ static nl_status read_data(nl_fs *fs, nl_str path, nl_memory *memory)
                                {.name = NL_STR("m"), .type = nl_type_map(arena, nl_type_string(), nl_type_bigint(), true), .is_nullable = true},
                                {.name = NL_STR("dc"), .type = nl_type_decimal(20, 2), .is_nullable = true}};
     status = read_rows(avro, nl_type_struct(arena, fields, NL_COUNT(fields)), memory);
+    nl_error_free(read_parts(file, nl_type_struct(arena, fields, NL_COUNT(fields)), memory));
 done:
     nl_avro_file_close(avro);
     nl_file_close(file);

@@ -254,12 +254,6 @@ nl_status nl_position_delete_open(nl_output *output, const nl_type *type, const 
     return nl_file_output_open(output, type, &options, memory, out);
 }
 
-/* Formats without bounds say nowhere else which data file the positions are of. */
-static nl_str only_file(file_positions *const *group, uint32_t count, const nl_data_file *file, nl_arena *arena)
-{
-    return count == 1 && !nl_data_file_referenced(file).data ? nl_arena_str(arena, group[0]->path) : file->referenced_data_file;
-}
-
 static nl_status write_file(delete_writing *self, file_positions *const *group, uint32_t count)
 {
     nl_write_target *target = self->target;
@@ -283,7 +277,6 @@ static nl_status write_file(delete_writing *self, file_positions *const *group, 
     const nl_data_file copy = nl_data_file_copy(self->arena, task->file, task->spec->field_count);
     NL_TRY(nl_data_file_of_written(target->metadata, &written, path, task->spec, copy.partition, true, self->arena, file));
     file->format = target->deletes.format;
-    file->referenced_data_file = only_file(group, count, file, self->arena);
     nl_list_add(self->arena, &self->delete_files, file);
     return NULL;
 }

@@ -118,6 +118,8 @@ static nl_status prepare_scan(avro_scan *self, const avro_reader *reader, const 
         .missing_value_of = reader->read.missing_value_of,
         .argument = reader->read.argument,
     };
+    const uint64_t size = nl_file_size(reader->file);
+    if (of->start < size && reader->base.part_count > 1) nl_file_prefetch(reader->file, &(nl_range){of->start, NL_MIN(of->end, size) - of->start}, 1);
     NL_TRY(nl_avro_file_open(reader->file, memory, &self->file));
     NL_TRY(nl_avro_file_restrict(self->file, of->start, of->end));
     self->first_row = of->first_row;

@@ -102,7 +102,7 @@ nl_status nl_avro_codec_find(nl_str name, nl_codec *codec)
         *codec = rows[i].codec;
         return NULL;
     }
-    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Unsupported compression codec for Avro: " NL_STR_FMT, NL_STR_ARG(name));
+    return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Unsupported compression codec: " NL_STR_FMT, NL_STR_ARG(name));
 }
 
 static nl_status no_memory(size_t bytes)

@@ -29,3 +29,26 @@ void nl_uuid_format(const uint8_t bytes[16], char out[NL_UUID_TEXT_LENGTH])
         out[at++] = digits[bytes[i] & 15];
     }
 }
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool nl_uuid_parse(nl_str text, uint8_t out[16])
+{
+    uint32_t digits = 0;
+    if (text.length != 36) return false;
+    memset(out, 0, 16);
+    for (size_t i = 0; i < 36; i++) {
+        const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        const int digit = hex_digit(text.data[i]);
+        if (is_dash != (text.data[i] == '-') || (!is_dash && digit < 0)) return false;
+        if (is_dash) continue;
+        out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | digit);
+        digits++;
+    }
+    return true;
+}

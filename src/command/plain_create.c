@@ -253,7 +253,6 @@ static nl_status prepare(plain_creation *self, nl_str *location)
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
                              "Tables over plain files that the Hive metastore keeps cannot be made yet. Without spark.sql.catalogImplementation=hive they live as long as the session.");
     if (!nl_file_format_is_known(provider)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", provider));
-    if (nl_str_is(provider, "orc")) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not read or write orc files yet; it does parquet, csv and json");
     if (clauses->has_cluster_by) return unsupported(self, "CLUSTER BY");
     if (clauses->collation.text.data) {
         nl_collation collation;

@@ -50,7 +50,7 @@ static nl_status take_trigger(const start_message *message, nl_stream_options *o
 
 static nl_status take_format(const start_message *message, nl_session *session, nl_arena *arena, nl_stream_options *options)
 {
-    static const char *const files[] = {"parquet", "csv", "json", "text", "xml"};
+    static const char *const files[] = {"parquet", "orc", "csv", "json", "text", "xml"};
     if (!options->format.length) {
         const nl_str given = nl_session_get(session, NL_STR("spark.sql.sources.default"));
         options->format = given.length ? nl_arena_str(arena, given) : NL_STR("parquet");
@@ -70,7 +70,7 @@ static nl_status take_format(const start_message *message, nl_session *session, 
             if (nl_str_is_nocase(format, files[i])) return NULL;
         if (nl_str_is_nocase(format, "rate") || nl_str_is_nocase(format, "rate-micro-batch") || nl_str_is_nocase(format, "jdbc"))
             return NL_RAISE(_LEGACY_ERROR_TEMP_2049, NL_P_STR("className", format), NL_P("operator", "writing"));
-        if (nl_str_is_nocase(format, "orc") || nl_str_is_nocase(format, "kafka") || nl_str_is_nocase(format, "avro")) return nl_connect_unsupported(nl_str_c(arena, nl_arena_f(arena, "streams into the format " NL_STR_FMT, NL_STR_ARG(format))));
+        if (nl_str_is_nocase(format, "kafka") || nl_str_is_nocase(format, "avro")) return nl_connect_unsupported(nl_str_c(arena, nl_arena_f(arena, "streams into the format " NL_STR_FMT, NL_STR_ARG(format))));
         return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
     }
     return NULL;

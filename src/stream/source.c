@@ -23,7 +23,7 @@ static const stream_table *stream_of(const nl_table *table)
 
 static const nl_stream_kind *kind_of(nl_str format)
 {
-    static const char *const files[] = {"parquet", "csv", "json", "text", "xml", "avro"};
+    static const char *const files[] = {"parquet", "csv", "json", "text", "xml", "avro", "orc"};
     if (nl_str_is_nocase(format, "rate")) return &nl_stream_kind_rate;
     if (nl_str_is_nocase(format, "rate-micro-batch")) return &nl_stream_kind_rate_micro;
     if (nl_str_is_nocase(format, "iceberg")) return &nl_stream_kind_iceberg;
@@ -34,7 +34,7 @@ static const nl_stream_kind *kind_of(nl_str format)
 
 static nl_status raise_unknown(nl_str format)
 {
-    static const char *const others[] = {"socket", "kafka", "orc", "delta", "kinesis"};
+    static const char *const others[] = {"socket", "kafka", "delta", "kinesis"};
     for (size_t i = 0; i < NL_COUNT(others); i++)
         if (nl_str_is_nocase(format, others[i])) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read streams of the format %s.", others[i]);
     return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));

@@ -69,7 +69,7 @@ static nl_status describe(nl_session *session, nl_stream_definition *definition,
     const nl_str folder = definition->path_count ? definition->paths[0] : (nl_str){"", 0};
     nl_field *fields;
     *label = nl_arena_f(arena, "FileSource[" NL_STR_FMT "]", NL_STR_ARG(folder));
-    if (!nl_file_format_is_known(definition->format) || nl_str_is_nocase(definition->format, "orc"))
+    if (!nl_file_format_is_known(definition->format))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "[UNSUPPORTED_FEATURE] nilas does not read streams of the format " NL_STR_FMT ".", NL_STR_ARG(definition->format));
     if (definition->path_count != 1) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "'path' is not specified");
     if (definition->schema) {

@@ -12,8 +12,8 @@ import tempfile
 import peers
 from files import ALL_TYPES, ALL_VALUES
 
-FORMATS = ["avro"]
-CODECS = {"avro": ["zstd", "snappy", "uncompressed", "gzip"]}
+FORMATS = ["avro", "orc"]
+CODECS = {"avro": ["zstd", "snappy", "uncompressed", "gzip"], "orc": ["zlib", "zstd", "snappy", "lz4", "none"]}
 MERGE_ON_READ = "'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read', 'write.merge.mode'='merge-on-read'"
 
 EVOLUTION = [
@@ -96,12 +96,23 @@ def large(tests, form):
 
 
 def version_3(tests, form):
+    """Deletion vectors and row ids; variants where Spark stores them: its ORC writer fails."""
+    if form == "orc":
+        rows_of_v3(tests, form)
+        return
     statements = ["CREATE TABLE {t} (id bigint, v variant, s string) USING iceberg TBLPROPERTIES ({properties})",
                   "INSERT INTO {t} SELECT id, parse_json(concat('{{\"a\": ', id, ', \"b\": [1, \"x\"]}}')), 'x' FROM range(0, 40, 1, 1)",
                   "UPDATE {t} SET s = 'y' WHERE id % 7 = 4", "DELETE FROM {t} WHERE id = 11", "INSERT INTO {t} SELECT id, NULL, 'z' FROM range(50, 55, 1, 1)"]
     queries = ("SELECT id, to_json(v), s FROM {t}", "SELECT content, file_format FROM {t}.all_files")
     tests.steps(f"{form} v3", [tests.spark, tests.spark, tests.nilas, tests.spark, tests.nilas], statements,
                 f"'format-version'='3', 'write.format.default'='{form}', {MERGE_ON_READ}", queries)
+
+
+def rows_of_v3(tests, form):
+    statements = ["CREATE TABLE {t} (id bigint, s string) USING iceberg TBLPROPERTIES ({properties})", "INSERT INTO {t} SELECT id, 'x' FROM range(0, 40, 1, 1)",
+                  "UPDATE {t} SET s = 'y' WHERE id % 7 = 4", "DELETE FROM {t} WHERE id = 11", "INSERT INTO {t} SELECT id, 'z' FROM range(50, 55, 1, 1)"]
+    tests.steps(f"{form} v3", [tests.spark, tests.spark, tests.nilas, tests.spark, tests.nilas], statements,
+                f"'format-version'='3', 'write.format.default'='{form}', {MERGE_ON_READ}", ("SELECT * FROM {t}", "SELECT content, file_format FROM {t}.all_files"))
 
 
 def java_table(tests, name, fields, form):

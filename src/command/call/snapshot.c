@@ -38,8 +38,8 @@ static nl_status find_source(nl_call *call, const nl_session_name *name, bool is
         return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot use non-v1 table '" NL_STR_FMT "' as a source", NL_STR_ARG(nl_import_dotted(arena, &name->identifier)));
     if (!*source) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot find source table '" NL_STR_FMT "'", NL_STR_ARG(nl_import_dotted(arena, &name->identifier)));
     const nl_str provider = (*source)->provider;
-    if (nl_str_is(provider, "parquet")) return NULL;
-    if (nl_str_is(provider, "orc") || nl_str_is(provider, "avro") || nl_str_is(provider, "hive"))
+    if (nl_str_is(provider, "parquet") || nl_str_is(provider, "orc")) return NULL;
+    if (nl_str_is(provider, "avro") || nl_str_is(provider, "hive"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas cannot read data files of format " NL_STR_FMT " yet, and so does not make an Iceberg table of them", NL_STR_ARG(provider));
     return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "Cannot create an Iceberg table from source provider: '" NL_STR_FMT "'", NL_STR_ARG(provider));
 }

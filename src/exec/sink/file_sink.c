@@ -9,11 +9,13 @@
 #include "exec/source/plain_files.h"
 #include "format/csv/csv_writer.h"
 #include "format/json/json_writer.h"
+#include "format/orc/data_format.h"
+#include "format/orc/writer.h"
 #include "format/parquet/writer.h"
 #include "format/text/plain_text.h"
 #include "format/xml/xml_writer.h"
 
-typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_XML } file_kind;
+typedef enum file_kind { KIND_PARQUET, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_XML, KIND_ORC } file_kind;
 
 #define OPEN_FILES_MAX 32u /* of a worker: when a further partition comes, all are closed, and those that come again get one more file */
 
@@ -26,6 +28,7 @@ typedef struct file_writer { /* made with its first rows */
     nl_json_writer *json;
     nl_plain_text_writer *text;
     nl_xml_writer *xml;
+    nl_data_output *orc;
 } file_writer;
 
 typedef struct partition_file { /* of one worker */
@@ -56,6 +59,8 @@ typedef struct file_sink {
     nl_json_file_options json;
     nl_plain_text_options text;
     nl_xml_options xml;
+    nl_data_write orc;
+    nl_codec orc_codec;
     nl_file_layout layout;
     const nl_field *partition_fields;
     nl_mutex mutex; /* guards the arena once workers run */
@@ -82,6 +87,7 @@ static nl_str file_name(const file_sink *self, uint32_t number, uint32_t part)
 {
     static const char *const ends[] = {[KIND_CSV] = "csv", [KIND_JSON] = "json", [KIND_TEXT] = "txt", [KIND_XML] = "xml"};
     if (self->kind == KIND_PARQUET) return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.parquet", number, NL_STR_ARG(self->query_id), part);
+    if (self->kind == KIND_ORC) return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u%s.orc", number, NL_STR_ARG(self->query_id), part, nl_orc_codec_ending(self->orc_codec));
     return nl_arena_f(self->arena, "part-%05u-" NL_STR_FMT "-c%03u.%s%s", number, NL_STR_ARG(self->query_id), part, ends[self->kind],
                       nl_text_compression_suffix(compression_of(self)));
 }
@@ -95,6 +101,10 @@ static nl_status open_writer(file_sink *self, file_writer *writer)
         nl_output *output = NULL;
         NL_TRY(nl_fs_create(self->fs, path, &output));
         status = nl_parquet_writer_create(output, self->row_type, &self->parquet, memory, &writer->parquet);
+    } else if (self->kind == KIND_ORC) {
+        nl_output *output = NULL;
+        NL_TRY(nl_fs_create(self->fs, path, &output));
+        status = nl_data_output_create(&nl_orc_plain_format, output, &self->orc, memory, &writer->orc);
     } else if (self->kind == KIND_CSV) {
         status = nl_csv_writer_open(self->fs, path, self->row_type, &self->csv, memory, &writer->csv);
     } else if (self->kind == KIND_TEXT) {
@@ -115,6 +125,7 @@ static nl_status close_writer(file_sink *self, file_writer *writer)
     nl_parquet_written written;
     nl_arena *scratch = nl_arena_new(self->query->memory); /* workers close at the same time */
     nl_status status = self->kind == KIND_PARQUET ? nl_parquet_writer_close(writer->parquet, scratch, &written)
+                       : self->kind == KIND_ORC   ? nl_data_output_finish(writer->orc, scratch, &written)
                        : self->kind == KIND_CSV   ? nl_csv_writer_close(writer->csv)
                        : self->kind == KIND_TEXT  ? nl_plain_text_writer_close(writer->text)
                        : self->kind == KIND_XML   ? nl_xml_writer_close(writer->xml)
@@ -132,6 +143,7 @@ static void abort_writer(file_sink *self, file_writer *writer)
     if (self->kind == KIND_JSON) nl_json_writer_abort(writer->json);
     if (self->kind == KIND_TEXT) nl_plain_text_writer_abort(writer->text);
     if (self->kind == KIND_XML) nl_xml_writer_abort(writer->xml);
+    if (self->kind == KIND_ORC) nl_data_output_abort(writer->orc);
 }
 
 /* ---- partitions ---- */
@@ -200,6 +212,7 @@ static nl_status write_rows(file_sink *self, file_writer *writer, const nl_batch
     written.column_count = self->row_type->child_count;
     writer->has_rows = true;
     if (self->kind == KIND_PARQUET) return nl_parquet_writer_append(writer->parquet, &written);
+    if (self->kind == KIND_ORC) return nl_data_output_append(writer->orc, &written);
     if (self->kind == KIND_CSV) return nl_csv_writer_write(writer->csv, &written);
     if (self->kind == KIND_TEXT) return nl_plain_text_writer_write(writer->text, &written);
     if (self->kind == KIND_XML) return nl_xml_writer_write(writer->xml, &written);
@@ -501,6 +514,17 @@ static nl_status check_text_type(const file_sink *self)
     return self->row_type->child_count == 1 ? NULL : NL_RAISE(_LEGACY_ERROR_TEMP_1290, NL_P_INT("schemaSize", self->row_type->child_count));
 }
 
+static nl_status parse_orc_options(file_sink *self, const nl_property *options, uint32_t count)
+{
+    nl_str codec = option(options, count, "compression");
+    nl_data_pair *version = NL_NEW(self->arena, nl_data_pair);
+    if (!codec.length) codec = option(options, count, "orc.compress");
+    *version = (nl_data_pair){NL_STR("org.apache.spark.version"), nl_arena_str(self->arena, self->query->confs->version)};
+    self->orc = (nl_data_write){.type = self->row_type, .codec = nl_arena_str(self->arena, codec.length ? codec : NL_STR("zstd")), .metadata = version, .metadata_count = 1};
+    NL_TRY(nl_orc_codec_find(self->orc.codec, &self->orc_codec));
+    return nl_orc_check_type(self->row_type);
+}
+
 static nl_status parse_options(file_sink *self, const nl_property *options, uint32_t count)
 {
     if (self->kind == KIND_PARQUET) {
@@ -511,6 +535,7 @@ static nl_status parse_options(file_sink *self, const nl_property *options, uint
         NL_TRY(nl_parquet_encoders_new(self->query->memory, &self->parquet.encoders));
         return nl_parquet_codec_find(codec.length ? codec : NL_STR("snappy"), &self->parquet.codec);
     }
+    if (self->kind == KIND_ORC) return parse_orc_options(self, options, count);
     const nl_text_session session = {.zone = self->query->confs->zone};
     nl_text_option *items = NL_NEW_ARRAY(self->arena, nl_text_option, count + 1);
     for (uint32_t i = 0; i < count; i++)
@@ -570,8 +595,10 @@ nl_status nl_file_sink_new(nl_query *query, nl_str format, nl_str folder, const 
         kind = KIND_XML;
     else if (nl_str_is_nocase(format, "binaryFile"))
         return NL_RAISE(UNSUPPORTED_FEATURE__WRITE_FOR_BINARY_SOURCE);
-    else if (nl_str_is_nocase(format, "orc") || nl_str_is_nocase(format, "avro"))
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not write " NL_STR_FMT " files; it writes parquet, csv, json, text and xml", NL_STR_ARG(format));
+    else if (nl_str_is_nocase(format, "orc"))
+        kind = KIND_ORC;
+    else if (nl_str_is_nocase(format, "avro"))
+        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "nilas does not write " NL_STR_FMT " files; it writes parquet, orc, csv, json, text and xml", NL_STR_ARG(format));
     else
         return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", format));
     file_sink *self = calloc(1, sizeof(*self));

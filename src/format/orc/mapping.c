@@ -47,7 +47,7 @@ static bool is_whole(nl_orc_kind kind)
 }
 
 /* Of types without children. False: the file's does not read as the wanted one. */
-static bool choose_action(nl_orc_plan *plan)
+static bool choose_action(nl_orc_plan *plan, bool is_iceberg)
 {
     const nl_orc_kind kind = plan->file->kind;
     plan->factor = 1;
@@ -72,7 +72,7 @@ static bool choose_action(nl_orc_plan *plan)
         return kind == NL_ORC_STRING || kind == NL_ORC_VARCHAR || kind == NL_ORC_CHAR;
     case NL_TYPE_BINARY: plan->action = NL_ORC_READ_TEXT; return kind == NL_ORC_BINARY || kind == NL_ORC_STRING || kind == NL_ORC_VARCHAR;
     case NL_TYPE_DATE: plan->action = NL_ORC_READ_DAYS; return kind == NL_ORC_DATE;
-    case NL_TYPE_TIMESTAMP: plan->action = NL_ORC_READ_TIME; return kind == NL_ORC_TIMESTAMP || kind == NL_ORC_TIMESTAMP_INSTANT;
+    case NL_TYPE_TIMESTAMP: plan->action = NL_ORC_READ_TIME; return (kind == NL_ORC_TIMESTAMP && !is_iceberg) || kind == NL_ORC_TIMESTAMP_INSTANT; /* wall-clock times are of no zone that Iceberg knows */
     case NL_TYPE_TIMESTAMP_NTZ:
         plan->action = kind == NL_ORC_LONG ? NL_ORC_READ_INTEGER : kind == NL_ORC_DATE ? NL_ORC_READ_DAYS : NL_ORC_READ_TIME;
         return kind == NL_ORC_LONG || kind == NL_ORC_DATE || kind == NL_ORC_TIMESTAMP;
@@ -97,7 +97,7 @@ static nl_status plan_value(const nl_orc_tail *tail, const nl_orc_type *file, co
     }
     const bool is_struct = type->id == NL_TYPE_STRUCT && file->kind == NL_ORC_STRUCT;
     const bool is_list = (type->id == NL_TYPE_ARRAY && file->kind == NL_ORC_LIST) || (type->id == NL_TYPE_MAP && file->kind == NL_ORC_MAP);
-    if (!is_struct && !is_list) return choose_action(plan) ? NULL : mismatch(tail, file, type, arena);
+    if (!is_struct && !is_list) return choose_action(plan, options->match == NL_ORC_MATCH_FIELD_ID) ? NULL : mismatch(tail, file, type, arena);
     plan->action = is_list ? NL_ORC_READ_LIST : NL_ORC_READ_STRUCT;
     plan->child_count = type->child_count;
     plan->children = NL_NEW_ARRAY(arena, nl_orc_plan, type->child_count + 1);

@@ -3,3 +3,4 @@
 
 #include "format/orc/reader.h"
 #include "format/orc/tail.h"
+#include "format/orc/writer.h"

@@ -311,7 +311,7 @@ static bool is_narrower(const nl_orc_plan *plan)
 
 static void bounds_of(const nl_orc_plan *plan, const nl_orc_statistics *stats, nl_arena *arena, nl_orc_bounds *bounds)
 {
-    *bounds = (nl_orc_bounds){.has_min = stats->has_min, .has_max = stats->has_max, .may_have_null = stats->may_have_null, .is_all_null = stats->has_count && stats->value_count == 0 && stats->may_have_null};
+    *bounds = (nl_orc_bounds){.has_min = stats->has_min, .has_max = stats->has_max, .may_have_null = stats->may_have_null, .has_count = stats->has_count, .has_null = stats->may_have_null, .value_count = stats->value_count, .is_all_null = stats->has_count && stats->value_count == 0 && stats->may_have_null};
     switch (stats->kind) {
     case NL_ORC_STATS_INT: integer_bounds(plan, stats, bounds); break;
     case NL_ORC_STATS_DATE: day_bounds(plan, stats, bounds); break;
@@ -331,7 +331,7 @@ nl_status nl_orc_stripe_bounds(const nl_orc_reader *reader, uint32_t stripe, int
 {
     const nl_orc_plan *plan = find_plan(&reader->plan, field_id);
     nl_orc_statistics stats;
-    *is_known = plan && plan->file && plan->child_count == 0;
+    *is_known = plan && plan->file;
     if (!*is_known) return NULL;
     NL_TRY(nl_orc_tail_statistics(reader->tail, stripe, plan->file->id, &stats));
     bounds_of(plan, &stats, arena, bounds);

@@ -70,8 +70,10 @@ typedef struct nl_orc_bounds { /* values have the wanted field's type and live i
     bool has_min, has_max;     /* no value that is not null or NaN is smaller, greater */
     nl_value min, max;
     bool may_have_null, is_all_null;
+    bool has_count, has_null;  /* as the file says it, of rows whose parents are not null */
+    uint64_t value_count;      /* without nulls */
 } nl_orc_bounds;
-/* Of a primitive wanted field, at top level or below structs only, found by field id. *is_known false: nothing is said. */
+/* Of a wanted field, at top level or below structs only, found by field id; bounds only of primitive ones. *is_known false: nothing is said. */
 NL_MUST_USE nl_status nl_orc_stripe_bounds(const nl_orc_reader *reader, uint32_t stripe, int32_t field_id, nl_arena *arena, nl_orc_bounds *bounds, bool *is_known);
 /* One per row group, from the stripe's row index; *group_count 0: none. *group_rows: of a group. Blocks. */
 NL_MUST_USE nl_status nl_orc_group_bounds(nl_orc_reader *reader, uint32_t stripe, int32_t field_id, nl_arena *arena, nl_orc_bounds **groups, uint32_t *group_count, uint64_t *group_rows);

@@ -1,6 +1,7 @@
 /* format/parquet/write_form.c - one loop per pair of forms. */
 #include "format/parquet/write_form.h"
 
+#include "base/uuid.h"
 #include "base/decimal.h"
 
 #define FORM_LOOP(from_type, to_type)                                        \
@@ -38,36 +39,13 @@ static nl_status wide_decimals(const nl_write_leaf *leaf, const nl_vector *value
     return NULL;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool parse_uuid(nl_str text, uint8_t *out)
-{
-    uint32_t digits = 0;
-    if (text.length != 36) return false;
-    memset(out, 0, 16);
-    for (size_t i = 0; i < 36; i++) {
-        const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-        const int digit = hex_digit(text.data[i]);
-        if (is_dash != (text.data[i] == '-') || (!is_dash && digit < 0)) return false;
-        if (is_dash) continue;
-        out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | digit);
-        digits++;
-    }
-    return true;
-}
-
 static nl_status fixed_bytes(const nl_write_leaf *leaf, const nl_vector *values, const uint32_t *index, uint32_t count, uint8_t *out)
 {
     const nl_string_view *source = values->values;
     for (uint32_t i = 0; i < count; i++, out += leaf->stride) {
         const nl_str text = nl_view_str(&source[index[i]]);
         if (leaf->stored == NL_PARQUET_STORED_UUID && leaf->type->id == NL_TYPE_STRING) {
-            if (!parse_uuid(text, out)) return bad_value(leaf, "is no UUID");
+            if (!nl_uuid_parse(text, out)) return bad_value(leaf, "is no UUID");
             continue;
         }
         if (text.length != leaf->stride) return bad_value(leaf, "does not have the length of its fixed type");

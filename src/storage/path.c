@@ -27,6 +27,9 @@ nl_status nl_fs_for_path(nl_str path, nl_fs **fs)
         return NULL;
     }
     if (nl_str_is_nocase(scheme, "s3") || nl_str_is_nocase(scheme, "s3a") || nl_str_is_nocase(scheme, "s3n")) return nl_fs_from_properties(NULL, 0, NULL, fs);
+    if (nl_str_is_nocase(scheme, "http") || nl_str_is_nocase(scheme, "https")) /* Hadoop has them, and they list nothing */
+        return NL_RAISE(FAILED_READ_FILE__UNSUPPORTED_FILE_SYSTEM, NL_P_STR("path", path), NL_P("method", "listStatus"),
+                        NL_P("fileSystemClass", nl_str_is_nocase(scheme, "http") ? "org.apache.hadoop.fs.http.HttpFileSystem" : "org.apache.hadoop.fs.http.HttpsFileSystem"));
     return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
                          "No file system for scheme \"" NL_STR_FMT "\" (path " NL_STR_FMT "); there are: file, s3, s3a, s3n.",
                          NL_STR_ARG(scheme), NL_STR_ARG(path));

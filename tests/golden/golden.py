@@ -3,7 +3,8 @@
     python3 tests/golden/golden.py [--runner PROGRAM] [--check | --record] [--failures] [FILE ...]
 
 FILE: "union.sql" and so on; all of passes.txt when none is named. --check fails when a file passes fewer statements than
-passes.txt says, --record writes that file anew, --failures prints what differs. The files come from the Maven artifact
+passes.txt says, when a statement that is not strict is not listed in docs/differences.md, or when one that is listed
+there passes; --record writes passes.txt anew, --failures prints what differs. The files come from the Maven artifact
 org.apache.spark:spark-sql_2.13:4.0.1:tests, whose path is in NILAS_SPARK_SQL_TESTS.
 
 Strict: schema and rows are Spark's (sorted where the query has no ORDER BY of its own), or condition and SQLSTATE of the
@@ -25,6 +26,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PASSES = HERE / "passes.txt"
+DIFFERENCES = HERE.parent.parent / "docs/differences.md"
 STATEMENT_SECONDS = 60
 
 # Statements that need classes of Spark's test build, or functions that its suite registers.
@@ -204,7 +206,10 @@ def same_rows(statement, text):
     wanted, got = comparable(statement.output), comparable(text.removesuffix("\n"))
     if same_lines(wanted.rstrip().split("\n"), got.rstrip().split("\n")):
         return True
-    # Empty rows come first in the sorted files, and anywhere in the answer.
+    # Empty rows come first in the sorted files, and anywhere in the answer; rows of SHOW TABLE EXTENDED end with empty lines.
+    if re.match(r"(?is)\s*show\s+table\s+extended\b", statement.sql):
+        tables = [sorted(re.split(r"\n\n+", text.rstrip())) for text in (wanted, got)]
+        return tables[0] == tables[1]
     return not has_own_order(statement.sql) and same_lines(sorted(wanted.split("\n")), sorted(got.split("\n")))
 
 
@@ -290,6 +295,28 @@ def print_failures(report):
         print(f"-- wanted {statement.schema}\n{statement.output}\n-- got {kind}\n{text.rstrip()}\n")
 
 
+def read_listed():
+    """The statements that docs/differences.md tells about, in the first cells of its tables: {file: {number: differs always}}."""
+    listed = {}
+    for line in DIFFERENCES.read_text().splitlines():
+        row = re.match(r"\| `([\w/.-]+\.sql)` #(\d+)( at times)? \|", line)
+        if row:
+            listed.setdefault(row[1], {})[int(row[2])] = not row[3]
+    return listed
+
+
+def compare_with_list(reports):
+    """What is wrong with docs/differences.md: statements that it lacks, and those that it lists in vain."""
+    listed, wrong = read_listed(), []
+    for report in reports:
+        differ = {statement.number for statement, _, _, strict in report.failures if not strict}
+        known = listed.get(report.name, {})
+        wrong += [f"{report.name} #{number} differs, and docs/differences.md does not say so" for number in sorted(differ - set(known))]
+        wrong += [f"{report.name} #{number} passes, and docs/differences.md says that it differs"
+                  for number, is_always in sorted(known.items()) if is_always and number not in differ]
+    return wrong
+
+
 def read_passes():
     rows = {}
     for line in PASSES.read_text().splitlines():
@@ -339,6 +366,9 @@ def main():
         PASSES.write_text(HEADING + "".join(f"{name} {' '.join(map(str, row))}\n" for name, row in sorted(passes.items())))
     if options.check and fallen:
         sys.exit("golden: fewer pass than before (passes.txt):\n" + "\n".join(fallen))
+    wrong = compare_with_list(reports) if options.check else []
+    if wrong:
+        sys.exit("golden: what differs and what docs/differences.md lists are not the same:\n" + "\n".join(wrong))
 
 
 main()

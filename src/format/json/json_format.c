@@ -155,26 +155,45 @@ static void append_interval(const writer *to, const nl_vector *vector, uint32_t 
     nl_append_char(to->out, '"');
 }
 
-/* Spark writes a map's key as its internal value: dates are days, timestamps microseconds. */
-static nl_status append_key(const writer *to, const nl_vector *vector, uint32_t row)
+/* Spark writes a map's key as its internal value: dates are days, timestamps microseconds, structs and arrays lists of those. */
+static void append_key_text(const nl_vector *vector, uint32_t row, nl_builder *key)
 {
     nl_reader reader;
     nl_reader_init(&reader, vector);
     uint32_t index = nl_reader_index(&reader, row);
     const nl_vector *values = vector->encoding == NL_DICTIONARY ? &vector->dictionary->vector : vector;
+    if (nl_vector_is_null(vector, row)) {
+        nl_append_c(key, "null");
+    } else if (vector->type->id == NL_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < vector->type->child_count; i++) {
+            nl_append_char(key, i ? ',' : '[');
+            append_key_text(&values->children[i], index, key);
+        }
+        nl_append_char(key, ']');
+    } else if (vector->type->id == NL_TYPE_ARRAY) {
+        const nl_list_view view = ((const nl_list_view *)values->values)[index];
+        nl_append_char(key, '[');
+        for (uint32_t i = 0; i < view.length; i++) {
+            if (i) nl_append_char(key, ',');
+            append_key_text(&values->children[0], view.offset + i, key);
+        }
+        nl_append_char(key, ']');
+    } else if (vector->type->id == NL_TYPE_DATE || vector->type->id == NL_TYPE_TIMESTAMP || vector->type->id == NL_TYPE_TIMESTAMP_NTZ ||
+               vector->type->id == NL_TYPE_INTERVAL_YM || vector->type->id == NL_TYPE_INTERVAL_DT) {
+        nl_append_int(key, integer_at(values, index));
+    } else {
+        nl_vector_append_text(vector, row, &(nl_text_options){.style = NL_TEXT_CAST}, key);
+    }
+}
+
+static void append_key(const writer *to, const nl_vector *vector, uint32_t row)
+{
     nl_builder key;
     nl_builder_init(&key, SIZE_MAX / 4);
-    if (nl_type_is_nested(vector->type) || vector->type->id == NL_TYPE_VARIANT)
-        return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "Maps with nested keys have no JSON form.");
-    if (vector->type->id == NL_TYPE_DATE || vector->type->id == NL_TYPE_TIMESTAMP || vector->type->id == NL_TYPE_TIMESTAMP_NTZ ||
-        vector->type->id == NL_TYPE_INTERVAL_YM || vector->type->id == NL_TYPE_INTERVAL_DT)
-        nl_append_int(&key, integer_at(values, index));
-    else
-        nl_vector_append_text(vector, row, &(nl_text_options){.style = NL_TEXT_CAST}, &key);
+    append_key_text(vector, row, &key);
     append_string(to, nl_builder_str(&key));
     nl_builder_fini(&key);
     append_colon(to);
-    return NULL;
 }
 
 static nl_status append_list(writer *to, const nl_vector *vector, uint32_t row)
@@ -184,7 +203,7 @@ static nl_status append_list(writer *to, const nl_vector *vector, uint32_t row)
     begin(to, is_map ? '{' : '[');
     for (uint32_t i = 0; i < view.length; i++) {
         before_part(to, i == 0, is_map);
-        if (is_map) NL_TRY(append_key(to, &vector->children[0], view.offset + i));
+        if (is_map) append_key(to, &vector->children[0], view.offset + i);
         NL_TRY(append_value(to, &vector->children[is_map], view.offset + i));
     }
     end(to, view.length == 0, is_map);

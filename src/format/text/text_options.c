@@ -95,7 +95,29 @@ static nl_status compile(const nl_str *format, const char *fallback, nl_datetime
     return nl_datetime_compile(format ? *format : nl_str_from(fallback), use, arena, pattern);
 }
 
-static nl_status parse_patterns(nl_text_option_list options, nl_text_use use, nl_arena *arena, nl_text_formats *formats)
+/* Spark compiles a pattern when the first value needs it. */
+static nl_status compile_later(bool is_lazy, const nl_str *format, nl_datetime_use use, nl_arena *arena, const nl_datetime_pattern **pattern, nl_str *broken)
+{
+    nl_status status = compile(format, NULL, use, arena, pattern);
+    if (!status || !is_lazy || nl_error_kind_of(status) != NL_KIND_USER) return status;
+    nl_error_free(status);
+    *broken = nl_arena_str(arena, *format);
+    return NULL;
+}
+
+nl_status nl_text_formats_check(const nl_text_formats *formats, const nl_type *type, nl_arena *arena)
+{
+    const nl_datetime_pattern *pattern = NULL;
+    for (uint32_t i = 0; i < type->child_count; i++) NL_TRY(nl_text_formats_check(formats, type->children[i].type, arena));
+    if (type->id == NL_TYPE_DATE && formats->broken_date.data) return nl_datetime_compile(formats->broken_date, NL_DATETIME_PARSE_DATE, arena, &pattern);
+    if (type->id == NL_TYPE_TIMESTAMP && formats->broken_timestamp.data)
+        return nl_datetime_compile(formats->broken_timestamp, NL_DATETIME_PARSE_TIMESTAMP, arena, &pattern);
+    if (type->id == NL_TYPE_TIMESTAMP_NTZ && formats->broken_timestamp_ntz.data)
+        return nl_datetime_compile(formats->broken_timestamp_ntz, NL_DATETIME_PARSE_TIMESTAMP, arena, &pattern);
+    return NULL;
+}
+
+static nl_status parse_patterns(nl_text_option_list options, const nl_text_session *session, nl_text_use use, nl_arena *arena, nl_text_formats *formats)
 {
     const nl_str *date = nl_text_option_find(options, "dateFormat");
     const nl_str *timestamp = nl_text_option_find(options, "timestampFormat");
@@ -107,9 +129,10 @@ static nl_status parse_patterns(nl_text_option_list options, nl_text_use use, nl
         NL_TRY(compile(timestamp, "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]", NL_DATETIME_FORMAT, arena, &formats->timestamp));
         return compile(ntz, "yyyy-MM-dd'T'HH:mm:ss[.SSS]", NL_DATETIME_FORMAT, arena, &formats->timestamp_ntz);
     }
-    NL_TRY(compile(date, NULL, NL_DATETIME_PARSE_DATE, arena, &formats->date));
-    NL_TRY(compile(timestamp, NULL, NL_DATETIME_PARSE_TIMESTAMP, arena, &formats->timestamp));
-    return compile(ntz, NULL, NL_DATETIME_PARSE_TIMESTAMP, arena, &formats->timestamp_ntz);
+    const bool is_lazy = session->is_lazy;
+    NL_TRY(compile_later(is_lazy, date, NL_DATETIME_PARSE_DATE, arena, &formats->date, &formats->broken_date));
+    NL_TRY(compile_later(is_lazy, timestamp, NL_DATETIME_PARSE_TIMESTAMP, arena, &formats->timestamp, &formats->broken_timestamp));
+    return compile_later(is_lazy, ntz, NL_DATETIME_PARSE_TIMESTAMP, arena, &formats->timestamp_ntz, &formats->broken_timestamp_ntz);
 }
 
 static nl_status check_locale(nl_text_option_list options)
@@ -163,7 +186,7 @@ nl_status nl_text_formats_parse(nl_text_option_list options, const nl_text_sessi
     NL_TRY(nl_text_option_bool(options, "multiLine", &made.is_multi_line));
     NL_TRY(parse_ratio(options, &made.sampling_ratio));
     if (use == NL_TEXT_WRITE) NL_TRY(parse_compression(options, &made.compression));
-    NL_TRY(parse_patterns(options, use, arena, &made));
+    NL_TRY(parse_patterns(options, session, use, arena, &made));
     *formats = made;
     return nl_arena_check(arena);
 }

@@ -25,6 +25,7 @@ typedef struct nl_text_session {
     bool is_case_sensitive;        /* spark.sql.caseSensitive               */
     bool prefers_ntz;              /* spark.sql.timestampType=TIMESTAMP_NTZ */
     nl_binary_style binary;        /* spark.sql.binaryOutputStyle           */
+    bool is_lazy; /* patterns for reading that do not compile are told by nl_text_formats_check */
 } nl_text_session;
 
 typedef enum nl_text_mode { NL_TEXT_PERMISSIVE, NL_TEXT_DROP_MALFORMED, NL_TEXT_FAIL_FAST } nl_text_mode;
@@ -66,7 +67,13 @@ typedef struct nl_text_formats {
     const nl_datetime_pattern *timestamp_ntz;
     nl_str date_format;      /* as given; empty: not given */
     nl_str timestamp_format; /* the same                   */
+    nl_str broken_date;      /* patterns that do not compile, of a session that minds that only where a value needs one */
+    nl_str broken_timestamp;
+    nl_str broken_timestamp_ntz;
 } nl_text_formats;
+
+/* Fails when a value of the type, or of one inside it, needs a pattern that did not compile. */
+NL_MUST_USE nl_status nl_text_formats_check(const nl_text_formats *formats, const nl_type *type, nl_arena *arena);
 
 /* The value of a key, or NULL. The last one wins. */
 const nl_str *nl_text_option_find(nl_text_option_list options, const char *key);

@@ -119,7 +119,6 @@ static nl_status bind_tuple(nl_bind *bind, nl_bound_function *bound)
 {
     nl_arena *arena = bind->arena;
     for (uint32_t i = 0; i < bind->argument_count; i++) {
-        if (bind->argument_types[i]->id == NL_TYPE_NULL) bind->argument_types[i] = nl_type_string();
         if (bind->argument_types[i]->id != NL_TYPE_STRING)
             return NL_RAISE(DATATYPE_MISMATCH__NON_STRING_TYPE, NL_P_STR("sqlExpr", nl_quoted(arena, nl_bind_call_sql(bind))), NL_P("funcName", "`json_tuple`"));
     }

@@ -70,7 +70,8 @@ static nl_status bind_from_csv(nl_bind *bind, nl_bound_function *bound)
     NL_TRY(nl_bind_only_string(bind, 0));
     NL_TRY(check_columns(bind, type));
     NL_TRY(nl_text_call_options(bind, 2, &given));
-    const nl_text_session session = nl_text_call_session(bind);
+    nl_text_session session = nl_text_call_session(bind);
+    session.is_lazy = true;
     NL_TRY(nl_csv_options_parse(given, &session, NL_TEXT_READ, bind->arena, &state->options));
     NL_TRY(nl_text_target_init(&state->target, bind->arena, type, &state->options.formats, "from_csv"));
     bound->state = state;

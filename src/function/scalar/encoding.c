@@ -109,9 +109,9 @@ static nl_status conv_row(nl_row_context *context, uint32_t row, bool *is_null)
                             NL_P("config", "\"spark.sql.ansi.enabled\""));
         value = UINT64_MAX;
     }
-    if (is_negative && to > 0) value = 0 - value;
+    if (is_negative && to > 0) value = (int64_t)value < 0 ? UINT64_MAX : 0 - value; /* Java's: no room for the sign */
     if (to < 0) { /* signed */
-        if (!is_negative && (int64_t)value < 0) {
+        if ((int64_t)value < 0) {
             is_negative = true;
             value = 0 - value;
         }

@@ -213,7 +213,8 @@ static nl_status bind_from_json(nl_bind *bind, nl_bound_function *bound)
         return NL_RAISE(DATATYPE_MISMATCH__INVALID_JSON_MAP_KEY_TYPE, NL_P("sqlExpr", "\"entries\""),
                         NL_P_STR("schema", nl_quoted_type(bind->arena, type)));
     NL_TRY(nl_text_call_options(bind, 2, &given));
-    const nl_text_session session = nl_text_call_session(bind);
+    nl_text_session session = nl_text_call_session(bind);
+    session.is_lazy = true;
     NL_TRY(nl_json_options_parse(given, &session, NL_TEXT_READ, bind->arena, &state->options));
     NL_TRY(nl_text_target_init(&state->target, bind->arena, type, &state->options.formats, "from_json"));
     bound->state = state;

@@ -58,6 +58,7 @@ nl_status nl_text_target_init(nl_text_target *target, nl_arena *arena, const nl_
                               const char *function_name)
 {
     const nl_type *result = nullable_type(arena, type);
+    NL_TRY(nl_text_formats_check(formats, type, arena));
     *target = (nl_text_target){.result_type = result, .data_type = result, .corrupt = UINT32_MAX, .mode = formats->mode, .function_name = function_name};
     if (type->id != NL_TYPE_STRUCT) return NULL;
     nl_field *fields = NL_NEW_ARRAY(arena, nl_field, NL_MAX(result->child_count, 1u));

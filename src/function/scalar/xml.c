@@ -19,7 +19,8 @@ static nl_status bind_from(nl_bind *bind, nl_bound_function *bound)
     nl_text_option_list given = {0};
     NL_TRY(nl_bind_only_string(bind, 0));
     NL_TRY(nl_text_call_options(bind, 2, &given));
-    const nl_text_session session = nl_text_call_session(bind);
+    nl_text_session session = nl_text_call_session(bind);
+    session.is_lazy = true;
     NL_TRY(nl_xml_options_parse(given, &session, NL_TEXT_READ, bind->arena, &state->options));
     NL_TRY(nl_text_target_init(&state->target, bind->arena, bind->argument_types[1], &state->options.formats, "from_xml"));
     bound->state = state;

@@ -268,6 +268,7 @@ NL_MUST_USE nl_status nl_resolve_time_window(nl_scope *scope, nl_str name, const
 NL_MUST_USE nl_status nl_positional_arguments(nl_scope *scope, nl_str function, const nl_ast_arguments *given, nl_ast_arguments *ordered);
 /* UNRESOLVED_ROUTINE */
 NL_MUST_USE nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name);
+NL_MUST_USE nl_status nl_raise_unknown_name(nl_scope *scope, nl_str quoted); /* the same of a name of several parts: "`a`.`b`" */
 /* The same for any kind of function: binds, casts the arguments, does not make a node. cast: count entries, out. */
 NL_MUST_USE nl_status nl_bind_function(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, nl_bind_flags flags,
                                        const nl_bound_function **bound, const nl_expr **cast);

@@ -50,7 +50,7 @@ nl_status nl_raise_missing_function(nl_scope *scope, nl_str name, const nl_expr 
                     NL_P_STR("msg", nl_arena_f(arena, "The %s argument of the %s SQL function must be a constant %s for converting the value %s AVRO format", which, upper, what, reads ? "from" : "to")));
 }
 
-nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
+nl_status nl_raise_unknown_name(nl_scope *scope, nl_str quoted)
 {
     const nl_eval_confs *confs = nl_scope_confs(scope);
     nl_arena *arena = nl_scope_arena(scope);
@@ -61,8 +61,13 @@ nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
     parts[count++] = confs->current_catalog;
     while (count < NL_COUNT(parts) && nl_str_next_part(&rest, '.', &part)) parts[count++] = part;
     const nl_str current = nl_quote_names(arena, parts, count);
-    return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_name(arena, name)),
+    return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", quoted),
                     NL_P_STR("searchPath", nl_arena_f(arena, "[`system`.`builtin`, `system`.`session`, " NL_STR_FMT "]", NL_STR_ARG(current))));
+}
+
+nl_status nl_raise_unknown_function(nl_scope *scope, nl_str name)
+{
+    return nl_raise_unknown_name(scope, nl_quote_name(nl_scope_arena(scope), name));
 }
 
 static bool is_literal(const nl_expr *expr)

@@ -40,8 +40,7 @@ static nl_status function_name(call *c)
     if (is_builtin || c->sql.function || c->sql.python) return NULL;
     NL_TRY(nl_resolve_iceberg_call(c->scope, c->ast, parts, count, &c->made));
     if (c->made) return NULL;
-    return NL_RAISE(UNRESOLVED_ROUTINE, NL_P_STR("routineName", nl_quote_names(arena, parts, count)),
-                    NL_P("searchPath", "[`system`.`builtin`, `system`.`session`]"));
+    return nl_raise_unknown_name(c->scope, nl_quote_names(arena, parts, count));
 }
 
 /* ---- arguments ---- */
@@ -330,6 +329,7 @@ static const nl_pretty *aggregate_pretty(call *c, const nl_ordered_call *ordered
 {
     nl_arena *arena = nl_scope_arena(c->scope);
     const nl_pretty *pretty = nl_ordered_call_pretty(c->scope, ordered);
+    if (c->ignore_nulls && nl_str_is_nocase(c->name, "nth_value")) pretty = nl_pretty_parts(arena, NL_STR("\1 ignore nulls"), &pretty, 1);
     if (!c->filter) return pretty;
     const nl_pretty *const parts[] = {pretty, nl_expr_pretty(arena, c->filter)};
     return nl_pretty_parts(arena, NL_STR("\1 FILTER (WHERE \1)"), parts, 2);
@@ -432,6 +432,26 @@ static nl_status resolve_aggregate(call *c, const nl_expr **result)
     return NULL;
 }
 
+/* OVER behind what is neither an aggregate nor a window function. */
+static nl_status refuse_plain_over(call *c)
+{
+    nl_arena *arena = nl_scope_arena(c->scope);
+    const nl_expr *plain = NULL;
+    if (c->row->kind == NL_FUNCTION_TABLE || nl_is_table_generator(c->name)) return nl_raise_unknown_function(c->scope, c->name);
+    nl_ast_expr without = *c->ast;
+    without.call.over = NULL;
+    if (c->row->kind != NL_FUNCTION_GENERATOR) {
+        NL_TRY(nl_resolve_expr(c->scope, &without, &plain));
+        return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_quote_expr(arena, plain)));
+    }
+    const nl_value one = nl_value_int(nl_type_int(), 1);
+    NL_TRY(plain_arguments(c));
+    plain = nl_expr_with_pretty(arena, nl_expr_literal(arena, &one), nl_pretty_call(c->scope, c->name, c->args, c->arg_count));
+    return NL_RAISE(UNSUPPORTED_GENERATOR__NESTED_IN_EXPRESSIONS,
+                    NL_P_STR("expression", nl_arena_f(arena, "\"" NL_STR_FMT " OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\"",
+                                                      NL_STR_ARG(nl_expr_pretty_str(arena, plain)))));
+}
+
 static nl_status resolve_over(call *c, const nl_expr **result)
 {
     nl_scope *scope = c->scope;
@@ -443,8 +463,7 @@ static nl_status resolve_over(call *c, const nl_expr **result)
     const bool is_plain = c->row->kind != NL_FUNCTION_AGGREGATE && c->row->kind != NL_FUNCTION_WINDOW;
     if (is_plain && written->within_group.count > 0)
         return NL_RAISE(INVALID_SQL_SYNTAX__FUNCTION_WITH_UNSUPPORTED_SYNTAX, NL_P_STR("prettyName", nl_quote_name(arena, c->name)), NL_P("syntax", "WITHIN GROUP (ORDER BY ...)"));
-    if (is_plain)
-        return NL_RAISE(UNSUPPORTED_EXPR_FOR_WINDOW, NL_P_STR("sqlExpr", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(c->name))));
+    if (is_plain) return refuse_plain_over(c);
     if (written->filter) return NL_RAISE(_LEGACY_ERROR_TEMP_1030);
     scope->window_depth++;
     nl_status status = arguments(c);
@@ -559,7 +578,8 @@ nl_status nl_resolve_call(nl_scope *scope, const nl_ast_expr *ast, const nl_expr
         const bool is_offset = nl_str_is_nocase(c.name, "lag") || nl_str_is_nocase(c.name, "lead"); /* whose arguments Spark looks at later */
         if (!is_offset)
             NL_TRY(nl_bind_function(scope, c.name, c.args, c.arg_count, (nl_bind_flags){0}, &(const nl_bound_function *){0}, cast));
-        const nl_str shown = nl_expr_pretty_str(arena, nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_pretty_call(scope, c.name, c.args, c.arg_count)));
+        const nl_ordered_call plain = ordered_call(&c);
+        const nl_str shown = nl_expr_pretty_str(arena, nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_ordered_call_pretty(scope, &plain)));
         return NL_RAISE(WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE, NL_P_STR("funcName", nl_arena_f(arena, "\"" NL_STR_FMT "\"", NL_STR_ARG(shown))));
     }
     return resolve_scalar(&c, result);

@@ -82,7 +82,7 @@ static uint32_t key_place(grouper *g, const nl_expr *key)
 {
     const uint32_t known = nl_expr_set_find(&g->keys, key);
     if (known != NL_EXPR_SET_NONE) return known;
-    g->keys.is_exact = true;
+    if (g->keys.exprs.count == 0) g->keys.is_exact = !g->has_sets; /* a + b and b + a are one key of grouping sets */
     nl_expr_set_add(nl_scope_arena(g->scope), &g->keys, key);
     return g->keys.exprs.count - 1;
 }

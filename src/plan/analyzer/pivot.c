@@ -1,4 +1,5 @@
 /* PIVOT: one conditional aggregate for each value; null where a group has no row of the value. */
+#include "function/coercion.h"
 #include "plan/analyzer/dataframe.h"
 
 typedef struct pivoting {
@@ -67,24 +68,71 @@ static nl_str value_text(pivoting *p, const nl_value *value)
     return text;
 }
 
+/* What a value is compared with: the column's type, or the struct of all. */
+static const nl_type *pivot_type(pivoting *p)
+{
+    if (p->column_count == 1) return p->columns[0]->type;
+    nl_field *fields = NL_NEW_ARRAY(p->arena, nl_field, p->column_count);
+    for (uint32_t i = 0; i < p->column_count; i++)
+        fields[i] = (nl_field){.name = nl_expr_pretty_str(p->arena, p->columns[i]), .type = p->columns[i]->type, .is_nullable = true};
+    return nl_type_struct(p->arena, fields, p->column_count);
+}
+
+static nl_status refuse_type(pivoting *p, const nl_ast_pivot_value *written)
+{
+    const nl_expr *value = NULL;
+    NL_TRY(nl_resolve_expr(&p->scope, written->value, &value));
+    return NL_RAISE(PIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P_STR("value", nl_expr_pretty_str(p->arena, value)),
+                              NL_P_STR("valueType", nl_type_name(p->arena, value->type)), NL_P_STR("pivotType", nl_type_name(p->arena, pivot_type(p))));
+}
+
+static nl_status refuse_uncomparable(pivoting *p)
+{
+    bool is_comparable = true;
+    for (uint32_t i = 0; i < p->column_count; i++) is_comparable = is_comparable && nl_type_is_orderable(p->columns[i]->type);
+    if (is_comparable) return NULL;
+    nl_str text = p->column_count > 1 ? NL_STR("named_struct(") : nl_expr_pretty_str(p->arena, p->columns[0]);
+    for (uint32_t i = 0; i < p->column_count && p->column_count > 1; i++) {
+        const nl_str name = nl_expr_pretty_str(p->arena, p->columns[i]);
+        text = nl_arena_f(p->arena, NL_STR_FMT "%s'" NL_STR_FMT "', " NL_STR_FMT "%s", NL_STR_ARG(text), i ? ", " : "", NL_STR_ARG(name), NL_STR_ARG(name),
+                          i + 1 == p->column_count ? ")" : "");
+    }
+    return NL_RAISE(INCOMPARABLE_PIVOT_COLUMN, NL_P_STR("columnName", nl_quote_name(p->arena, text)));
+}
+
+/* The value as one of its column's type. Spark asks the table of the casts that are not ANSI's and casts by ANSI's: what only
+ * the first allows is null. */
+static nl_status as_column(pivoting *p, const nl_expr *value, const nl_expr *column, bool is_field, bool *is_refused, const nl_expr **result)
+{
+    const nl_eval_confs *confs = nl_scope_confs(&p->scope);
+    const bool may_be_null = value->type->id == NL_TYPE_STRING && column->type->id != NL_TYPE_STRING; /* texts that are no value of the type */
+    *is_refused = !nl_can_cast(value->type, column->type, false) || (is_field && may_be_null && !column->is_nullable);
+    if (*is_refused) return NULL;
+    const nl_value null = nl_value_null(column->type);
+    if (!nl_can_cast(value->type, column->type, confs->is_ansi)) return nl_make_literal(&p->scope, &null, (nl_span){0}, result);
+    return nl_make_cast(&p->scope, value, column->type, confs->is_ansi ? NL_CAST_ANSI : NL_CAST_LEGACY, result);
+}
+
 /* The condition for one value, and the name its columns begin with. */
 static nl_status value_condition(pivoting *p, const nl_ast_pivot_value *written, const nl_expr **condition, nl_str *name)
 {
     const bool is_row = written->value->kind == NL_AST_EXPR_ROW && p->column_count > 1;
     nl_str *texts = NL_NEW_ARRAY(p->arena, nl_str, p->column_count + 1);
-    if (is_row && written->value->row.count != p->column_count)
-        return NL_RAISE(PIVOT_VALUE_DATA_TYPE_MISMATCH, NL_P("value", "a row"), NL_P("valueType", "struct"), NL_P("pivotType", "struct"));
+    if (p->column_count > 1 && (!is_row || written->value->row.count != p->column_count)) return refuse_type(p, written);
     *condition = NULL;
     for (uint32_t i = 0; i < p->column_count; i++) {
         const nl_expr *sides[2] = {p->columns[i], NULL};
         const nl_value *value = NULL;
         const nl_expr *equal = NULL;
+        bool is_refused = false;
         NL_TRY(nl_resolve_expr(&p->scope, is_row ? written->value->row.items[i] : written->value, &sides[1]));
         NL_TRY(nl_fold(&p->scope, sides[1], &value));
         if (!value)
             return nl_sql_at(NL_RAISE(NON_LITERAL_PIVOT_VALUES, NL_P_STR("expression", nl_quote_expr(p->arena, sides[1]))), p->env->text,
                              written->value->range, false);
         texts[i] = value_text(p, value);
+        NL_TRY(as_column(p, sides[1], p->columns[i], is_row, &is_refused, &sides[1]));
+        if (is_refused) return refuse_type(p, written);
         NL_TRY(nl_call_function(&p->scope, NL_STR("<=>"), sides, 2, &equal));
         *condition = nl_expr_and(p->arena, *condition, equal);
     }
@@ -128,6 +176,7 @@ static nl_status conditional(pivoting *p, const nl_expr *aggregate, const nl_exp
 
 static nl_status pivot_values(pivoting *p, nl_aggregation *aggregation, nl_items *items)
 {
+    NL_TRY(refuse_uncomparable(p));
     for (uint32_t v = 0; v < p->value_count; v++) {
         const nl_expr *condition = NULL;
         nl_str name = {0};

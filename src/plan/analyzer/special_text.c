@@ -17,12 +17,15 @@ static nl_status check_options(nl_scope *scope, const nl_expr *options)
 static nl_status parse_schema(nl_scope *scope, nl_str text, const nl_type **type)
 {
     nl_arena *arena = nl_scope_arena(scope);
+    const nl_sql_options options = {.is_timestamp_ntz = nl_scope_confs(scope)->is_timestamp_ntz};
     nl_ast_type *written = NULL;
+    nl_ast_fields fields;
     if (text.length && (text.data[0] == '{' || text.data[0] == '"')) return nl_sql_parse_json_type(arena, text, type); /* as PySpark writes a schema */
-    nl_status status = nl_sql_parse_type(arena, text, NULL, &written);
+    nl_status status = nl_sql_parse_type(arena, text, &options, &written);
     if (!status) status = nl_ast_type_to_type(arena, written, type);
     if (!status) return NULL;
-    nl_status other = nl_sql_parse_schema(arena, text, type);
+    nl_status other = nl_sql_parse_columns(arena, text, &options, &fields);
+    if (!other) other = nl_ast_fields_to_type(arena, &fields, type);
     nl_error_free(other ? other : status);
     return other ? status : NULL;
 }

@@ -90,6 +90,15 @@ static bool is_deterministic_mode(const nl_ordered_call *call)
     return flag->kind == NL_EXPR_LITERAL && flag->type->id == NL_TYPE_BOOLEAN && !flag->value.is_null && flag->value.boolean;
 }
 
+/* rank(a), which passes over its arguments; NULL: another function. */
+static const char *rank_title(nl_str name)
+{
+    static const char *const titles[] = {"RANK", "DENSE_RANK", "PERCENT_RANK"};
+    for (size_t i = 0; i < NL_COUNT(titles); i++)
+        if (nl_str_is_nocase(name, titles[i])) return titles[i];
+    return NULL;
+}
+
 const nl_pretty *nl_ordered_call_pretty(nl_scope *scope, const nl_ordered_call *call)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -97,8 +106,10 @@ const nl_pretty *nl_ordered_call_pretty(nl_scope *scope, const nl_ordered_call *
         const nl_pretty *const value[] = {nl_expr_pretty(arena, call->args[0])};
         return nl_pretty_parts(arena, NL_STR("mode() WITHIN GROUP (ORDER BY \1 DESC)"), value, 1);
     }
+    if (call->arg_count > 0 && rank_title(call->name)) return nl_pretty_text(arena, nl_arena_f(arena, "%s()", rank_title(call->name)));
     const uint32_t shown = is_mode(call->name) && call->arg_count == 2 ? 1 : call->arg_count;
-    const nl_pretty *pretty = nl_pretty_call(scope, call->name, call->args, shown);
+    const nl_str name = is_join(call->name) && call->key_count ? NL_STR("listagg") : call->name;
+    const nl_pretty *pretty = nl_pretty_call(scope, name, call->args, shown);
     if (call->is_distinct) {
         const size_t open = nl_str_find_char(pretty->format, '(', 0);
         const nl_str head = nl_str_slice(pretty->format, 0, open + 1);
@@ -217,6 +228,34 @@ nl_status nl_order_to_arguments(nl_scope *scope, nl_ordered_call *call)
     return is_join(call->name) ? join_arguments(scope, call) : NULL;
 }
 
+/* The call as its node has it: the order among the arguments. */
+static const nl_pretty *shown_with_order(nl_scope *scope, const nl_ordered_call *call)
+{
+    nl_arena *arena = nl_scope_arena(scope);
+    const bool is_first = is_percentile(call->name);
+    const nl_pretty **parts = NL_NEW_ARRAY(arena, const nl_pretty *, call->arg_count + call->key_count + 1);
+    nl_str *formats = NL_NEW_ARRAY(arena, nl_str, call->arg_count + call->key_count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; is_first && i < call->key_count; i++) {
+        formats[count] = NL_STR("\1");
+        parts[count++] = nl_expr_pretty(arena, call->keys[i].expr);
+    }
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        formats[count] = NL_STR("\1");
+        parts[count++] = nl_expr_pretty(arena, call->args[i]);
+    }
+    if (is_join(call->name) && call->arg_count == 1) {
+        formats[count] = NL_STR("\1");
+        parts[count++] = nl_pretty_text(arena, NL_STR("NULL"));
+    }
+    for (uint32_t i = 0; !is_first && i < call->key_count; i++) {
+        formats[count] = key_format(scope, call, &call->keys[i]);
+        parts[count++] = nl_expr_pretty(arena, call->keys[i].expr);
+    }
+    const nl_str name = is_join(call->name) ? NL_STR("listagg") : call->name;
+    return nl_pretty_parts(arena, nl_arena_f(arena, NL_STR_FMT "(" NL_STR_FMT ")", NL_STR_ARG(name), NL_STR_ARG(nl_join_texts(arena, formats, count, ", "))), parts, count);
+}
+
 nl_status nl_check_window_order(nl_scope *scope, const nl_ordered_call *call, const nl_window_spec *spec)
 {
     nl_arena *arena = nl_scope_arena(scope);
@@ -224,6 +263,6 @@ nl_status nl_check_window_order(nl_scope *scope, const nl_ordered_call *call, co
     const bool is_whole = spec->order_count == 0 && spec->unit == NL_FRAME_ROWS && spec->start_kind == NL_BOUND_UNBOUNDED_PRECEDING &&
                           spec->stop_kind == NL_BOUND_UNBOUNDED_FOLLOWING;
     if (!is_refused || is_whole) return NULL;
-    const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), nl_pretty_call(scope, call->name, call->args, call->arg_count));
+    const nl_expr *shown = nl_expr_with_pretty(arena, nl_expr_boolean(arena, true), shown_with_order(scope, call));
     return NL_RAISE(INVALID_WINDOW_SPEC_FOR_AGGREGATION_FUNC, NL_P_STR("aggFunc", nl_quote_expr(arena, shown)));
 }

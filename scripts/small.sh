@@ -56,4 +56,5 @@ got=$(ulimit -n 64; "$nilas" sql -S -e "CREATE TABLE local.db.q (id bigint, p in
     SELECT count(*), count(DISTINCT p), sum(id) FROM local.db.q; SELECT count(*) FROM local.db.q.files" 2>&1)
 [ "$got" = "200000	300	19999900000
 300" ] || { printf 'partitions with 64 descriptors DIFFER\n%s\n' "$got"; failed=1; }
+python3 "$here/tests/small/budget.py" "$nilas" || failed=1
 exit $failed

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "column/value.h"
+
 #define SHORT_FRAME_ROWS 48u /* mean length up to which frames are computed from their rows */
 #define FAN_OUT          16u
 #define LEVELS_MAX       9u  /* 16^8 rows */
@@ -24,6 +26,7 @@ typedef struct frames_run {
     void **pointers;     /* scratch */
     uint32_t pointer_capacity;
     uint32_t chunk_rows;
+    nl_column_builder *singles; /* results of states that own memory: each is finished at once */
     nl_vector *parts;    /* finished chunks */
     uint32_t part_count, part_capacity;
 } frames_run;
@@ -77,6 +80,16 @@ static nl_status finish_states(frames_run *run, uint32_t count)
     return run->ops->finish(run->call->function, run->eval, run->pointers, count, part);
 }
 
+static nl_status finish_single(frames_run *run)
+{
+    nl_vector result = {0};
+    run->pointers[0] = run->states;
+    nl_status status = run->ops->finish(run->call->function, run->eval, run->pointers, 1, &result);
+    if (!status) status = nl_column_builder_row(run->singles, &result, 0);
+    nl_vector_fini(&result);
+    return status;
+}
+
 static nl_status join_parts(frames_run *run, nl_vector *out)
 {
     if (run->part_count == 1) {
@@ -127,6 +140,7 @@ static nl_status sliding(frames_run *run, nl_vector *out)
     nl_status status = NULL;
     uint32_t result_count = 0, pending = 0, start = 0, stop = 0;
     NL_GO(make_states(run, owns_memory ? 1 : run->chunk_rows + 1));
+    if (owns_memory) NL_GO(nl_column_builder_new(run->call->function->result_type, run->eval->memory, &run->singles));
     uint8_t *moving = run->states + (owns_memory ? 0 : run->chunk_rows * run->state_bytes);
     for (uint32_t i = 0; i < rows->row_count; i++) {
         uint32_t new_start = rows->frame_start[i], new_stop = rows->frame_stop[i];
@@ -143,9 +157,14 @@ static nl_status sliding(frames_run *run, nl_vector *out)
             }
             start = new_start;
             stop = NL_MAX(stop, new_stop);
-            if (!owns_memory) memcpy(run->states + pending++ * run->state_bytes, moving, run->state_bytes);
-            if (owns_memory || pending == run->chunk_rows) {
-                NL_GO(finish_states(run, owns_memory ? 1 : pending));
+            if (owns_memory) {
+                if (result_count % run->chunk_rows == 0) NL_GO(nl_cancel_check(rows->cancel));
+                NL_GO(finish_single(run));
+            } else {
+                memcpy(run->states + pending++ * run->state_bytes, moving, run->state_bytes);
+            }
+            if (pending == run->chunk_rows) {
+                NL_GO(finish_states(run, pending));
                 pending = 0;
             }
             result_count++;
@@ -153,6 +172,11 @@ static nl_status sliding(frames_run *run, nl_vector *out)
         result_of[i] = result_count - 1;
     }
     if (pending) NL_GO(finish_states(run, pending));
+    if (owns_memory) {
+        nl_vector *part = NULL;
+        NL_GO(new_part(run, &part));
+        NL_GO(nl_column_builder_finish(run->singles, part));
+    }
     NL_GO(spread(run, result_of, out));
 done:
     free(result_of);
@@ -316,6 +340,7 @@ nl_status nl_window_aggregate(const nl_window_call *call, nl_eval *eval, const n
     bool is_short = total <= (uint64_t)SHORT_FRAME_ROWS * rows->row_count;
     nl_status status = grows || nl_window_can_retract(call) ? sliding(&run, out) : any_frames(&run, !is_short, out);
     end_states(&run);
+    nl_column_builder_free(run.singles);
     for (uint32_t i = 0; i < run.part_count; i++)
         nl_vector_fini(&run.parts[i]);
     free(run.parts);

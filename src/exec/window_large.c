@@ -135,9 +135,7 @@ void nl_window_end_state(const nl_window_large *self, nl_moving_state *moving)
 {
     if (!moving->ops) return;
     if (moving->ops->destroy && moving->state) moving->ops->destroy(moving->call->function, self->eval, moving->state);
-    for (uint32_t i = 0; i < moving->part_count; i++)
-        nl_vector_fini(&moving->parts[i]);
-    free(moving->parts);
+    nl_column_builder_free(moving->singles);
     free(moving->state);
     free(moving->copies);
     free(moving->pointers);
@@ -159,22 +157,6 @@ nl_status nl_window_move_state(const nl_window_large *self, nl_moving_state *mov
     return moving->ops->update_one(moving->call->function, self->eval, outputs + moving->call->argument_first, selection, moving->state);
 }
 
-static nl_status finish_part(const nl_window_large *self, nl_moving_state *moving, uint32_t count)
-{
-    if (moving->part_count == moving->part_capacity) {
-        uint32_t capacity = NL_MAX(16u, moving->part_capacity * 2);
-        nl_vector *grown = realloc(moving->parts, capacity * sizeof *grown);
-        if (!grown) return nl_out_of_memory(capacity * sizeof *grown);
-        moving->parts = grown;
-        moving->part_capacity = capacity;
-    }
-    nl_vector *part = &moving->parts[moving->part_count];
-    *part = (nl_vector){0};
-    NL_TRY(moving->ops->finish(moving->call->function, self->eval, moving->pointers, count, part));
-    moving->part_count++;
-    return NULL;
-}
-
 /* The state's present result is the next one. */
 nl_status nl_window_note_result(const nl_window_large *self, nl_moving_state *moving)
 {
@@ -182,8 +164,13 @@ nl_status nl_window_note_result(const nl_window_large *self, nl_moving_state *mo
         memcpy(moving->copies + moving->pending++ * moving->bytes, moving->state, moving->bytes);
         return NULL;
     }
+    nl_vector result = {0};
     moving->pointers[0] = moving->state;
-    return finish_part(self, moving, 1);
+    if (!moving->singles) NL_TRY(nl_column_builder_new(moving->call->function->result_type, self->eval->memory, &moving->singles));
+    nl_status status = moving->ops->finish(moving->call->function, self->eval, moving->pointers, 1, &result);
+    if (!status) status = nl_column_builder_row(moving->singles, &result, 0);
+    nl_vector_fini(&result);
+    return status;
 }
 
 static nl_status concat_parts(const nl_window_large *self, nl_vector *parts, uint32_t count, nl_vector *out)
@@ -204,17 +191,17 @@ static nl_status concat_parts(const nl_window_large *self, nl_vector *parts, uin
 /* All results noted since the last time; at least one. */
 nl_status nl_window_take_results(const nl_window_large *self, nl_moving_state *moving, nl_vector *out)
 {
-    if (moving->copies) {
-        for (uint32_t i = 0; i < moving->pending; i++)
-            moving->pointers[i] = moving->copies + i * moving->bytes;
-        NL_TRY(finish_part(self, moving, moving->pending));
-        moving->pending = 0;
+    if (!moving->copies) {
+        nl_status status = nl_column_builder_finish(moving->singles, out);
+        nl_column_builder_free(moving->singles);
+        moving->singles = NULL;
+        return status;
     }
-    nl_status status = concat_parts(self, moving->parts, moving->part_count, out);
-    for (uint32_t i = 0; i < moving->part_count; i++)
-        nl_vector_fini(&moving->parts[i]);
-    moving->part_count = 0;
-    return status;
+    for (uint32_t i = 0; i < moving->pending; i++)
+        moving->pointers[i] = moving->copies + i * moving->bytes;
+    const uint32_t count = moving->pending;
+    moving->pending = 0;
+    return moving->ops->finish(moving->call->function, self->eval, moving->pointers, count, out);
 }
 
 /* ---- rows on disk ---------------------------------------------------------------------------------------------- */

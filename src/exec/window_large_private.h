@@ -1,6 +1,7 @@
 /* exec/window_large_private.h - between the files that evaluate a partition on disk. */
 #pragma once
 
+#include "column/value.h"
 #include "exec/spill.h"
 #include "exec/window_large.h"
 
@@ -9,11 +10,10 @@ typedef struct nl_moving_state { /* of one aggregate call */
     const nl_aggregate_ops *ops;
     size_t bytes;          /* of a state: a multiple of 16 */
     uint8_t *state;
-    uint8_t *copies;       /* states to be finished together; NULL: states own memory, each is finished at once */
+    uint8_t *copies;       /* states to be finished together; NULL: states own memory, each is finished at once into … */
+    nl_column_builder *singles;
     void **pointers;
     uint32_t pending;
-    nl_vector *parts;      /* results finished so far */
-    uint32_t part_count, part_capacity;
 } nl_moving_state;
 
 /* Rows of a slice: the child's columns, the program's outputs, peers. */

@@ -60,11 +60,11 @@ CASES = {
     "collect_list few groups": ["SELECT count(*), sum(size(l)), sum(length(l[0])) FROM (SELECT id % 100 AS g, collect_list(s) AS l FROM w GROUP BY 1)"],
     "collect_set": ["SELECT count(*), sum(size(l)) FROM (SELECT id % 400 AS g, collect_set(s) AS l FROM w GROUP BY 1)"],
     "listagg": ["SELECT count(*), sum(hash(l)) FROM (SELECT k, listagg(s, ',') WITHIN GROUP (ORDER BY id) AS l FROM w GROUP BY k)"],
-    "percentile": ["SELECT percentile(d, array(0.1, 0.5, 0.99)), median(id), percentile_cont(0.25) WITHIN GROUP (ORDER BY n), percentile_disc(0.7) WITHIN GROUP (ORDER BY d) FROM w"],
+    "percentile": ["SELECT percentile(id % 30000, array(0.1, 0.5, 0.99)), median(skew % 20000), percentile_cont(0.25) WITHIN GROUP (ORDER BY n % 20000) FROM w"],  # a group's different values lie in memory
     "percentile groups": [f"SELECT count(*), {H.format('g, p, m')} FROM (SELECT id % 50000 AS g, percentile(d, 0.5) AS p, median(n) AS m FROM w GROUP BY 1)"],
-    "percentile few groups": [f"SELECT count(*), {H.format('g, p')} FROM (SELECT id % 3 AS g, percentile(d, 0.3) AS p FROM w GROUP BY 1)"],
+    "percentile few groups": [f"SELECT count(*), {H.format('g, p')} FROM (SELECT id % 3 AS g, percentile(n % 9000, 0.3) AS p FROM w GROUP BY 1)"],
     "approx groups": [f"SELECT count(*), {H.format('g, a')} FROM (SELECT id % 100000 AS g, approx_count_distinct(k) AS a FROM w GROUP BY 1)"],
-    "mode": ["SELECT count(*), count(m) FROM (SELECT id % 2000 AS g, mode(s) AS m, max_by(s, d) AS y, histogram_numeric(id, 3) AS h FROM w GROUP BY 1)", "SELECT mode(k) IS NOT NULL FROM w"],
+    "mode": ["SELECT count(*), count(m) FROM (SELECT id % 2000 AS g, mode(s) AS m, max_by(s, d) AS y, histogram_numeric(id, 3) AS h FROM w GROUP BY 1)"],
     "pivot": ["SELECT count(*), sum(length(zero)), sum(length(one)) FROM (SELECT k, id % 2 AS r, s FROM w) PIVOT (max(s) FOR r IN (0 AS zero, 1 AS one))"],
     "explode": ["SELECT count(*), sum(e), sum(length(s)) FROM (SELECT s, explode(arr) AS e FROM w ORDER BY k, id)"],
     "set intersect": [f"SELECT {hashed('s, k')} FROM (SELECT s, k FROM w WHERE id % 3 < 2 INTERSECT SELECT s, k FROM w WHERE id % 3 > 0)"],
@@ -90,7 +90,7 @@ CASES = {
     "window two orders": ["SELECT count(*), sum(hash(id, a, b)) FROM (SELECT id, s, row_number() OVER (PARTITION BY k ORDER BY s) AS a, sum(n) OVER (PARTITION BY skew ORDER BY d, id) AS b FROM w) WHERE length(s) > 1"],
     "create partitioned sorted": ["CREATE TABLE {T} PARTITIONED BY (p) AS SELECT *, id % 150 AS p FROM w ORDER BY p, s", f"SELECT {hashed('id, s, k, arr, p')} FROM {{T}}"],
     "insert distributed ordered": ["CREATE TABLE {T} (id BIGINT, s STRING, k STRING) PARTITIONED BY (bucket(40, id))", "ALTER TABLE {T} WRITE DISTRIBUTED BY PARTITION LOCALLY ORDERED BY s",
-                                   "INSERT INTO {T} SELECT id, s, k FROM w", f"SELECT {hashed('id, s, k')} FROM {{T}}", "SELECT count(*) <= 80 FROM {T}.files"],
+                                   "INSERT INTO {T} SELECT id, s, k FROM w", f"SELECT {hashed('id, s, k')} FROM {{T}}", "SELECT count(*) <= 80 FROM db.{T}.files"],
     "insert overwrite": ["CREATE TABLE {T} (id BIGINT, s STRING, p BIGINT) PARTITIONED BY (p)", "INSERT INTO {T} SELECT id, s, id % 60 FROM w", "INSERT OVERWRITE {T} SELECT id, k, id % 60 FROM w WHERE id % 60 < 9",
                          f"SELECT {hashed('id, s, p')} FROM {{T}}"],
     "merge copy-on-write": ["CREATE TABLE {T} AS SELECT * FROM w", "MERGE INTO {T} t USING (SELECT id * 2 AS id, s, k FROM w) u ON t.id = u.id WHEN MATCHED AND t.id % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET s = u.s "
@@ -126,6 +126,7 @@ class Runner:
             timer.cancel()
             text = digest(out)
         shown = text.decode(errors="replace").strip()
+        shown = "\n".join(line for line in shown.splitlines() if line.count("\t") != 4)  # what a rewrite says of its files' sizes
         if process.returncode:
             shown = f"exit code {process.returncode}: {text[-600:].decode(errors='replace')}"
         return shown, time.monotonic() - begin, usage.ru_maxrss << 10
@@ -160,9 +161,9 @@ def spilled(pid):
 
 def ends(runner, budget):
     """A statement that has spilled ends by an error, Ctrl-C, kill -9: nothing stays, and the next one runs."""
-    big = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY s) AS r, {} FROM w a CROSS JOIN range(3))"
-    for name, extra, sign, code in [("error", "IF(id = 1299000, raise_error('late'), 1) AS e", None, 1), ("Ctrl-C", "s", signal.SIGINT, None), ("kill -9", "s", signal.SIGKILL, -9)]:
-        text = big.format(extra) + (" WHERE e = 1" if name == "error" else " WHERE length(s) > 1")
+    big = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY s, e) AS r, e, s FROM (SELECT s, {} AS e FROM w a CROSS JOIN range(3)))"
+    for name, extra, sign, code in [("error", "IF(a.id = (SELECT max(id) FROM w) - 5, CAST(s AS INT), 1)", None, 1), ("Ctrl-C", "1", signal.SIGINT, None), ("kill -9", "1", signal.SIGKILL, -9)]:
+        text = big.format(extra) + " WHERE length(s) > 1 AND e = 1"
         process = runner.start(budget, ["USE db", text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most = 0
         while process.poll() is None:

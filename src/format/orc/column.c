@@ -12,6 +12,7 @@
 #include "format/orc/rebase.h"
 
 #define DICTIONARY_VALUES_MAX (1u << 26)
+#define HYBRID_MICROS_MAX     4000000000000000000ll
 #define ORC_EPOCH_SECONDS 1420070400ll /* 2015-01-01T00:00:00: seconds of timestamps count from there */
 
 static nl_status out_of_memory(size_t bytes)
@@ -267,6 +268,7 @@ static void convert_days(const nl_orc_column *column, int64_t *days, uint32_t co
 
 static int64_t instant_of_hybrid(const nl_timezone *zone, int64_t micros)
 {
+    if (micros < -HYBRID_MICROS_MAX) return micros; /* a time that no calendar tells */
     const int64_t local = nl_timezone_to_local(zone, micros);
     const int64_t days = nl_floor_div(local, NL_MICROS_PER_DAY);
     const int64_t moved = nl_orc_days_from_hybrid(days);

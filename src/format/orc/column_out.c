@@ -10,6 +10,7 @@
 #include "format/orc/rebase.h"
 #include "format/orc/texts_out.h"
 
+#define HYBRID_MICROS_MAX     4000000000000000000ll /* older times are left as they are */
 #define ORC_EPOCH_SECONDS      1420070400ll
 #define DICTIONARY_SHARE_MAX   0.8           /* different texts among all: more, and a dictionary does not pay. As Java's */
 #define DICTIONARY_BYTES_MAX   (16u << 20)
@@ -242,7 +243,7 @@ static nl_status write_days(nl_orc_column_out *column, const nl_vector *vector, 
 
 static int64_t hybrid_instant(const nl_timezone *zone, int64_t micros)
 {
-    if (micros >= (int64_t)NL_ORC_GREGORIAN_START * NL_MICROS_PER_DAY + NL_MICROS_PER_DAY) return micros;
+    if (micros >= (int64_t)NL_ORC_GREGORIAN_START * NL_MICROS_PER_DAY + NL_MICROS_PER_DAY || micros < -HYBRID_MICROS_MAX) return micros;
     const int64_t local = nl_timezone_to_local(zone, micros);
     const int64_t days = nl_floor_div(local, NL_MICROS_PER_DAY);
     const int64_t moved = nl_orc_days_to_hybrid(days);

@@ -228,6 +228,7 @@ static nl_status plan_rows(insertion *self, const nl_ast_query *query)
     const bool is_by_name = self->ast->is_by_name || self->ast->columns.count > 0;
     if (self->plain && is_by_name) NL_TRY(add_missing_columns(self, plan, &plan));
     if (self->ast->partition) NL_TRY(add_static_columns(self, plan, &plan));
+    NL_TRY(nl_plan_check_store(&command->context, self->plain != NULL));
     return nl_plan_store(&command->context, plan, self->target.row_type, self->target.name, is_by_name, &self->input);
 }
 

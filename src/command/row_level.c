@@ -369,6 +369,7 @@ nl_status nl_row_level_store(nl_row_level *self, const nl_logical *input, const 
     /* Store assignment works on a query's output; its casts are then written back around the values. The names are the
      * table's, so "by name" is about the fields of structs, which Spark's assignments find by name. */
     const nl_logical *project = nl_plan_project(command, input, given, names, count);
+    NL_TRY(nl_plan_check_store(&command->context, false));
     NL_TRY(nl_plan_store(&command->context, project, row_type, self->target.name, true, &assigned));
     const substitution inside = {project->columns, given, count};
     for (uint32_t i = 0; i < count; i++) {

@@ -111,6 +111,9 @@ NL_MUST_USE nl_status nl_analyze_constant(nl_plan_context *context, const struct
 /* A scan of the table with all its columns (metadata columns hidden), names qualified. */
 const nl_logical *nl_plan_scan(nl_plan_context *context, const nl_table *table, const nl_str *name, uint32_t name_count);
 /* A query's output cast and reordered for storing as row_type: store assignment by position or by name, Spark's errors. */
+/* Of writes into a table that is there: spark.sql.storeAssignmentPolicy=LEGACY is none of tables in catalogs of Iceberg, and not built for
+ * those over plain files. */
+NL_MUST_USE nl_status nl_plan_check_store(nl_plan_context *context, bool is_plain);
 NL_MUST_USE nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const nl_type *row_type, nl_str table_name,
                                     bool is_by_name, const nl_logical **plan);
 /* The hidden column by which DataFrames tell a row's partition (repartition, coalesce, spark.range with a number): this name and the

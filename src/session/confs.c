@@ -238,7 +238,7 @@ static const struct {
 } choices[] = {
     {"spark.sql.legacy.ctePrecedencePolicy", {"CORRECTED", "LEGACY", "EXCEPTION"}},
     {"spark.sql.legacy.timeParserPolicy", {"CORRECTED", "LEGACY"}},
-    {"spark.sql.storeAssignmentPolicy", {"ANSI", "STRICT"}},
+    {"spark.sql.storeAssignmentPolicy", {"ANSI", "STRICT", "LEGACY"}},
     {"spark.sql.timestampType", {"TIMESTAMP_LTZ", "TIMESTAMP_NTZ"}},
 };
 

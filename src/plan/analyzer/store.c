@@ -230,6 +230,14 @@ static nl_status find_column(storing *s, const nl_logical *query, nl_str name, u
     return NL_RAISE(INCOMPATIBLE_DATA_FOR_TABLE__CANNOT_FIND_DATA, NL_P_STR("tableName", s->table_name), NL_P_STR("colName", quoted));
 }
 
+nl_status nl_plan_check_store(nl_plan_context *context, bool is_plain)
+{
+    const nl_env env = {.context = context, .text = context->text};
+    if (!nl_env_is_set(&env, "spark.sql.storeAssignmentPolicy", "LEGACY")) return NULL;
+    if (is_plain) return NL_RAISE_TEXT(NILAS_UNSUPPORTED, "spark.sql.storeAssignmentPolicy=LEGACY is not supported for tables over plain files; ANSI and STRICT are.");
+    return NL_RAISE(_LEGACY_ERROR_TEMP_1000, NL_P("configKey", "spark.sql.storeAssignmentPolicy"));
+}
+
 nl_status nl_plan_store(nl_plan_context *context, const nl_logical *query, const nl_type *row_type, nl_str table_name, bool is_by_name,
                         const nl_logical **plan)
 {

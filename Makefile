@@ -31,6 +31,7 @@ test: build release ## unit tests, SQL files, Spark's SQL tests, style, tables s
 	@scripts/lakehouse_test.sh build/debug/nilas
 	@scripts/catalogs_test.sh build/debug/nilas jdbc rest signing hive
 	@scripts/connect_test.sh build/debug/nilas
+	@python3 bench/answers_test.py -q
 	@scripts/tpch.sh build/debug/nilas 0.01 check --short
 	@scripts/tpcds.sh build/debug/nilas 0.01 check --short
 	@tests/explain/explain_test.sh build/debug/nilas

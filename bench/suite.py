@@ -24,7 +24,7 @@ from typing import Callable
 import answers
 import deleted_rows
 
-MODES = [("plain", None), ("plain", "tenth"), ("position", None), ("equality", None), ("vector", None), ("equality", "tenth")]
+MODES = [("plain", None), ("plain", "tenth"), ("position", None), ("equality", None), ("vector", None)]
 
 
 @dataclass

@@ -142,7 +142,7 @@ static nl_status check_shape(const nl_orc_tail *tail, const nl_orc_type *type, c
     if (type->kind == NL_ORC_STRUCT && count != raw->names.count) return bad_type(tail, type->id, "is a struct whose fields have not one name each");
     const bool is_nested = type->kind == NL_ORC_LIST || type->kind == NL_ORC_MAP || type->kind == NL_ORC_STRUCT || type->kind == NL_ORC_UNION;
     if (!is_nested && count > 0) return bad_type(tail, type->id, "has types below it");
-    if (type->kind == NL_ORC_DECIMAL && (type->precision > 38 || type->scale > NL_MAX(type->precision, 38u))) return bad_type(tail, type->id, "is a decimal of more than 38 digits");
+    if (type->kind == NL_ORC_DECIMAL && (type->precision > 38 || (type->precision > 0 && type->scale > type->precision))) return bad_type(tail, type->id, "is a decimal that cannot be");
     return NULL;
 }
 

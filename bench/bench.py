@@ -1,6 +1,6 @@
 """nilas against Spark + Iceberg and DuckDB on the same tables, in one run; prints Markdown. See README.md.
 
-    bench.py NILAS [--scale 1] [--rounds 3] [--only chapter,startup,tpch,ctas,merge,compaction] [--no-spark]
+    bench.py NILAS [--scale 1] [--rounds 3] [--only chapter,startup,tpch,cold,memory,ctas,merge,compaction] [--no-spark]
 """
 import argparse
 import glob
@@ -19,10 +19,11 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "tpch")]
+import cold as processes  # noqa: E402
 import suite  # noqa: E402
 import tpch  # noqa: E402
 
-SECTIONS = ["chapter", "startup", "tpch", "ctas", "merge", "compaction"]
+SECTIONS = ["chapter", "startup", "tpch", "cold", "memory", "ctas", "merge", "compaction"]
 
 
 def seconds_of(run):
@@ -168,6 +169,16 @@ def queries(o):
         print(f"\nGeometric mean {peer.name} / nilas: {math.exp(sum(logs) / len(logs)):.2f}")
 
 
+def cold(o):
+    print(f"\n### TPC-H, scale {o.scale}, cold: a process per query, its files not in the kernel's cache, best of {o.rounds} by turns")
+    processes.measure(o, lambda number: tpch.query(number, o.scale), 1, True)
+
+
+def memory(o):
+    print(f"\n### TPC-H, scale {o.scale}, memory: a process that runs the query three times, least of {o.rounds} by turns")
+    processes.measure(o, lambda number: tpch.query(number, o.scale), 3, False)
+
+
 def fresh(o, name, properties=""):
     """A copy of lineitem, made by nilas."""
     nilas = Nilas(o.nilas, o.folder)
@@ -257,7 +268,7 @@ def main():
     o.folder = f"{cache}/nilas-bench/tpch-{o.scale}"
     find_spark(o)
     machine(o)
-    steps = {"chapter": chapter, "startup": startup, "tpch": queries, "ctas": ctas, "merge": merge, "compaction": compaction}
+    steps = {"chapter": chapter, "startup": startup, "tpch": queries, "cold": cold, "memory": memory, "ctas": ctas, "merge": merge, "compaction": compaction}
     if set(o.only) & {"ctas", "merge", "compaction"}:
         Nilas(o.nilas, o.folder).run("CREATE NAMESPACE IF NOT EXISTS work")
     for name in o.only:

@@ -282,7 +282,7 @@ void nl_memory_trim_thread(void)
 {
 }
 #else
-#define KEPT_BYTES_MAX   (16u << 20)
+#define KEPT_BYTES_MAX   (6u << 20)
 #define KEPT_BYTES_STEP  (2u << 20) /* a thread asks for its part of the whole in such steps: the largest block fits */
 #define KEPT_BLOCK_BITS  20u /* blocks of up to 2 MiB are kept */
 #define KEPT_BLOCK_FIRST 7u

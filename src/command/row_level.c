@@ -386,13 +386,24 @@ static nl_status unresolved(nl_row_level *self, const nl_ast_name *name)
     const uint32_t count = NL_MIN(name->count, (uint32_t)NL_COUNT(parts));
     for (uint32_t i = 0; i < count; i++)
         parts[i] = name->parts[i].text;
-    nl_builder proposal;
-    nl_builder_init(&proposal, 1 << 20);
-    for (uint32_t i = 0; i < self->target.row_type->child_count; i++)
-        nl_append_f(&proposal, "%s`" NL_STR_FMT "`", i ? ", " : "", NL_STR_ARG(self->target.row_type->children[i].name));
+    const nl_type *row = self->target.row_type;
+    nl_column *columns = NL_NEW_ARRAY(self->command->arena, nl_column, row->child_count + 1);
+    for (uint32_t i = 0; i < row->child_count; i++) columns[i].name = row->children[i].name;
+    const nl_str proposal = nl_suggest_names(self->command->arena, parts, count, columns, row->child_count);
     nl_status status = NL_RAISE(UNRESOLVED_COLUMN__WITH_SUGGESTION, NL_P_STR("objectName", nl_command_quoted(self->command, parts, count)),
-                                NL_P("proposal", nl_builder_c(&proposal)));
-    nl_builder_fini(&proposal);
+                                NL_P_STR("proposal", proposal));
+    return nl_command_at(self->command, status, name->range);
+}
+
+/* The struct is there, the field is not. */
+static nl_status no_such_field(nl_row_level *self, const nl_type *type, const nl_ast_name *name, nl_str field)
+{
+    nl_arena *arena = self->command->arena;
+    nl_str fields = {0};
+    for (uint32_t i = 0; i < type->child_count; i++)
+        fields = nl_arena_f(arena, NL_STR_FMT "%s" NL_STR_FMT, NL_STR_ARG(fields), i ? ", " : "", NL_STR_ARG(nl_command_quoted(self->command, &type->children[i].name, 1)));
+    nl_status status = NL_RAISE(FIELD_NOT_FOUND, NL_P_STR("fieldName", nl_command_quoted(self->command, &field, 1)),
+                                NL_P_STR("fields", fields));
     return nl_command_at(self->command, status, name->range);
 }
 
@@ -424,6 +435,7 @@ static nl_status replace_field(nl_row_level *self, const nl_expr *base, const nl
         return NULL;
     }
     const uint32_t at = base->type->id == NL_TYPE_STRUCT ? field_position(base->type, name->parts[depth].text) : UINT32_MAX;
+    if (at == UINT32_MAX && base->type->id == NL_TYPE_STRUCT) return no_such_field(self, base->type, name, name->parts[depth].text);
     if (at == UINT32_MAX) return unresolved(self, name);
     const nl_expr **arguments = NL_NEW_ARRAY(command->arena, const nl_expr *, base->type->child_count * 2);
     for (uint32_t i = 0; i < base->type->child_count; i++) {

@@ -113,21 +113,31 @@ nl_status nl_bind_not_orderable(const nl_bind *bind, const nl_type *type)
                     NL_P_STR("dataType", nl_quoted_type(bind->arena, type)));
 }
 
-nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first)
+static nl_status raise_diff_types(const nl_bind *bind, uint32_t first, const char *frame, const char *separator)
 {
     nl_builder types;
     nl_builder_init(&types, ERROR_TEXT_MAX);
-    nl_append_char(&types, '(');
+    nl_append_char(&types, frame[0]);
     for (uint32_t i = first; i < bind->argument_count; i++)
-        nl_append_f(&types, "%s\"" NL_STR_FMT "\"", i > first ? " or " : "",
+        nl_append_f(&types, "%s\"" NL_STR_FMT "\"", i > first ? separator : "",
                     NL_STR_ARG(nl_type_sql(bind->arena, bind->argument_types[i])));
-    nl_append_char(&types, ')');
+    nl_append_char(&types, frame[1]);
     nl_status status = NL_RAISE(DATATYPE_MISMATCH__DATA_DIFF_TYPES,
                                 NL_P_STR("sqlExpr", nl_quoted(bind->arena, nl_bind_call_sql(bind))),
                                 NL_P_STR("functionName", nl_quoted_name(bind)),
                                 NL_P_STR("dataType", nl_builder_str(&types)));
     nl_builder_fini(&types);
     return status;
+}
+
+nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first)
+{
+    return raise_diff_types(bind, first, "()", " or ");
+}
+
+nl_status nl_bind_diff_types_list(const nl_bind *bind)
+{
+    return raise_diff_types(bind, 0, "[]", ", ");
 }
 
 nl_status nl_bind_not_foldable(const nl_bind *bind, uint32_t i, const char *what)
@@ -282,10 +292,13 @@ nl_status nl_bind_refresh_constants(nl_bind *bind)
     return NULL;
 }
 
-static bool any_argument_nullable(const nl_bind *bind)
+/* Whether an argument that is a value may be null; lambdas are none. */
+static bool any_argument_nullable(const nl_bind *bind, const nl_alternative *alternative)
 {
-    for (uint32_t i = 0; i < bind->argument_count; i++)
+    for (uint32_t i = 0; i < bind->argument_count; i++) {
+        if (nl_alternative_argument(alternative, i)->kind == NL_PATTERN_LAMBDA) continue;
         if (bind->argument_nullable == NULL || bind->argument_nullable[i]) return true;
+    }
     return false;
 }
 
@@ -310,8 +323,9 @@ nl_status nl_function_bind(nl_bind *bind, const nl_function_row *const *rows, ui
     *function = (nl_bound_function){
         .row = row,
         .result_type = nl_pattern_resolve(bind->arena, chosen.alternative->result, &chosen.match),
-        .is_nullable = row->keeps_non_null ? (row->nulls == NL_NULL_IN_NULL_OUT ? any_argument_nullable(bind) : false) : true,
+        .is_nullable = row->keeps_non_null ? (row->nulls == NL_NULL_IN_NULL_OUT ? any_argument_nullable(bind, chosen.alternative) : false) : true,
         .argument_count = bind->argument_count,
+        .name = bind->name,
         .kernel = row->kernel,
         .is_deterministic = !row->is_nondeterministic,
         .can_fail = row->can_fail,

@@ -115,6 +115,7 @@ struct nl_bound_function {
     uint32_t argument_count;
     const nl_type *const *argument_types; /* arguments are cast to these before the call */
     nl_scalar_kernel kernel;              /* SCALAR; row->kernel unless bind chose another */
+    nl_str name;                          /* as written: some errors say it */
     const void *state;                    /* immutable: compiled pattern, unit, …; in the plan's arena */
     bool is_deterministic;
     bool can_fail;                        /* may raise on some rows: not to be evaluated for rows a guard excludes */

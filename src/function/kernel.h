@@ -24,6 +24,7 @@ NL_MUST_USE nl_status nl_bind_unexpected_type(const nl_bind *bind, uint32_t i, c
 NL_MUST_USE nl_status nl_bind_diff_types(const nl_bind *bind);
 NL_MUST_USE nl_status nl_bind_not_orderable(const nl_bind *bind, const nl_type *type);
 NL_MUST_USE nl_status nl_bind_data_diff_types(const nl_bind *bind, uint32_t first);
+NL_MUST_USE nl_status nl_bind_diff_types_list(const nl_bind *bind); /* greatest and least show them in brackets */
 NL_MUST_USE nl_status nl_map_zip_diff_types(const nl_bind *bind);
 NL_MUST_USE nl_status nl_bind_not_foldable(const nl_bind *bind, uint32_t i, const char *what);
 NL_MUST_USE nl_status nl_bind_wrong_count(const nl_bind *bind, nl_str expected);

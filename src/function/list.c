@@ -1,6 +1,8 @@
 /* function/list.c - the loop over list rows, and sets of elements. */
 #include "function/list.h"
 
+#include <math.h>
+
 typedef struct set_slot {
     const nl_vector *vector; /* NULL: free */
     uint32_t row;
@@ -59,11 +61,23 @@ static nl_status hash_element(nl_element_set *set, const nl_vector *vector, uint
     return status;
 }
 
+/* Spark's sets of numbers tell -0.0 from 0.0, unlike its comparisons. */
+static bool is_negative(const nl_vector *vector, uint32_t row)
+{
+    nl_reader reader;
+    if (vector->type->id != NL_TYPE_DOUBLE && vector->type->id != NL_TYPE_FLOAT) return false;
+    nl_reader_init(&reader, vector);
+    const uint32_t i = nl_reader_index(&reader, row);
+    const double number = vector->type->id == NL_TYPE_DOUBLE ? ((const double *)reader.values)[i] : (double)((const float *)reader.values)[i];
+    return number == 0 && signbit(number);
+}
+
 static bool same_element(const nl_vector *a, uint32_t a_row, const nl_vector *b, uint32_t b_row)
 {
     bool a_null = nl_vector_is_null(a, a_row);
     bool b_null = nl_vector_is_null(b, b_row);
-    return a_null || b_null ? a_null && b_null : nl_vector_row_equal(a, a_row, b, b_row);
+    if (a_null || b_null) return a_null && b_null;
+    return nl_vector_row_equal(a, a_row, b, b_row) && is_negative(a, a_row) == is_negative(b, b_row);
 }
 
 static nl_status find_slot(nl_element_set *set, const nl_vector *vector, uint32_t row, set_slot **slot, uint64_t *hash)

@@ -72,7 +72,44 @@ const nl_expr *nl_expr_call(nl_arena *arena, const nl_bound_function *function, 
     nl_expr *expr = nl_expr_new(arena, NL_EXPR_CALL, function->result_type, arguments, count);
     expr->function = function;
     expr->is_nullable = function->is_nullable;
+    if (function->row && function->row->kind == NL_FUNCTION_SCALAR && function->row->nulls == NL_NULL_IN_NULL_OUT)
+        for (uint32_t i = 0; i < count; i++) /* a cast argument may be null where the written one is not */
+            if (arguments[i]->kind == NL_EXPR_CAST && arguments[i]->is_nullable) expr->is_nullable = true;
     return expr;
+}
+
+/* The digits before and behind the point that a number of the type needs; false: reals need any. */
+static bool digits_of(const nl_type *type, int *whole, int *scale)
+{
+    *scale = type->id == NL_TYPE_DECIMAL ? type->scale : 0;
+    switch ((int)type->id) {
+    case NL_TYPE_BOOLEAN: *whole = 1; return true;
+    case NL_TYPE_TINYINT: *whole = 3; return true;
+    case NL_TYPE_SMALLINT: *whole = 5; return true;
+    case NL_TYPE_INT: *whole = 10; return true;
+    case NL_TYPE_BIGINT: *whole = 20; return true;
+    case NL_TYPE_DECIMAL: *whole = type->precision - type->scale; return true;
+    default: return false;
+    }
+}
+
+/* Casts whose result Spark declares nullable, also where it rather fails. */
+static bool may_lose(const nl_type *from, const nl_type *to)
+{
+    const bool from_real = from->id == NL_TYPE_FLOAT || from->id == NL_TYPE_DOUBLE;
+    int whole, scale, to_whole, to_scale;
+    if (from->id == NL_TYPE_NULL || to->id == NL_TYPE_STRING) return false;
+    if (from->id == NL_TYPE_VARIANT) return true;
+    if (from->id == NL_TYPE_STRING) return to->id != NL_TYPE_BINARY;
+    if (to->id == NL_TYPE_DATE) return from->id != NL_TYPE_TIMESTAMP;
+    if (from->id == NL_TYPE_DATE) return to->id != NL_TYPE_TIMESTAMP;
+    if (from->id == NL_TYPE_TIMESTAMP) return to->id == NL_TYPE_TINYINT || to->id == NL_TYPE_SMALLINT || to->id == NL_TYPE_INT;
+    if (from_real && to->id == NL_TYPE_TIMESTAMP) return true;
+    if (to->id == NL_TYPE_DECIMAL) {
+        if (!digits_of(from, &whole, &scale) || !digits_of(to, &to_whole, &to_scale)) return true;
+        return from->id == NL_TYPE_DECIMAL ? to_whole <= whole && (to_whole < whole || to_scale < scale) : to_whole < whole;
+    }
+    return (from_real || from->id == NL_TYPE_DECIMAL) && nl_type_is_integral(to);
 }
 
 const nl_expr *nl_expr_cast(nl_arena *arena, const nl_expr *child, const nl_type *type, nl_cast_mode mode)
@@ -98,6 +135,7 @@ const nl_expr *nl_expr_cast(nl_arena *arena, const nl_expr *child, const nl_type
     expr->pretty = nl_expr_pretty(arena, child);
     bool is_ansi = mode == NL_CAST_ANSI || mode == NL_CAST_STORE;
     if (!is_ansi && nl_cast_can_fail(child->type, type, false)) expr->is_nullable = true;
+    if (mode != NL_CAST_STORE && may_lose(child->type, type)) expr->is_nullable = true;
     return expr;
 }
 

@@ -125,3 +125,5 @@ bool nl_plan_carry_partition(nl_plan_context *context, const nl_logical *plan, c
 double nl_estimated_rows(nl_plan_context *context, const nl_logical *plan); /* of an optimized plan; a guess */
 /* All rewrites in their fixed order; the result is what exec runs. */
 NL_MUST_USE nl_status nl_optimize(nl_plan_context *context, const nl_logical *plan, const nl_logical **optimized);
+/* Names like `parts` among the columns, best first, at most five: "`a`, `b`"; empty when there are none. */
+nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_count, const nl_column *columns, uint32_t count);

@@ -77,6 +77,18 @@ def query(name, text):
 
 query("numbers", "SELECT true b, 1Y t, 2S s, 3 i, 4L l, 1.5F f, 2.5D d, 1.25 dec, CAST(12345678901234567890.5 AS DECIMAL(30,5)) wide")
 query("texts", "SELECT 'x' s, X'00FF' bin, CAST('ab' AS CHAR(3)) c, 'ä€😀' u, '' e")
+query("null_or_not", "SELECT " + ", ".join(
+    f"{text} c{i}" for i, text in enumerate([
+        "acos(0.5D)", "sqrt(1)", "sign(-1)", "encode('a', 'utf-8')", "to_json(map('a', 1))", "to_csv(struct(1))", "to_xml(struct(1 a))", "url_encode('a')",
+        "url_decode('a')", "right('abc', 1)", "split_part('a,b', ',', 1)", "luhn_check('1')", "is_valid_utf8('a')", "make_valid_utf8('a')",
+        "from_unixtime(0)", "map_contains_key(map('a', 1), 'a')", "pow(2, 3)", "length('a')", 
+        "filter(array(1), x -> x > 1)", "map_filter(map('a', 1), (k, v) -> v > 1)", "zip_with(array(1), array(2), (x, y) -> x + y)",
+        "CAST('1' AS INT)", "CAST(1 AS DECIMAL(10, 0))", "CAST(1L AS DECIMAL(10, 0))", "CAST(1 AS DECIMAL(9, 0))", "CAST(1.5 AS DECIMAL(10, 2))",
+        "CAST(1.55 AS DECIMAL(10, 1))", "CAST(1.5 AS INT)", "CAST(1.5D AS INT)", "CAST(1 AS DOUBLE)", "CAST(DATE'2020-01-01' AS TIMESTAMP)",
+        "CAST(DATE'2020-01-01' AS TIMESTAMP_NTZ)", "CAST(TIMESTAMP'2020-01-01' AS DATE)", "CAST(TIMESTAMP_NTZ'2020-01-01' AS DATE)",
+        "CAST(TIMESTAMP'2020-01-01' AS BIGINT)", "CAST(TIMESTAMP'2020-01-01' AS INT)", "CAST(1 AS STRING)", "CAST('a' AS BINARY)", "CAST(1.5 AS BIGINT)",
+        "CAST(1 AS TIMESTAMP)", "CAST(1.5D AS TIMESTAMP)", "CAST(true AS DECIMAL(5, 2))", "CAST(1.555 AS DECIMAL(3, 2))", "year(TIMESTAMP_NTZ'2020-01-01')",
+        "year(DATE'2020-01-01')", "bin(1L)", "bin(1.5)", "DATE'2020-01-01' < '2020-01-02'", "1 = '1'", "CAST(INTERVAL '1' DAY AS INT)"])))
 query("times", "SELECT DATE'2026-11-30' d, TIMESTAMP'2026-11-30 12:30:45.123456' t, TIMESTAMP_NTZ'2026-11-30 12:30:45' n, INTERVAL '1 02:03:04' DAY TO SECOND dt")
 query("nested", "SELECT array(1, 2, NULL) a, map('k', 1) m, named_struct('x', 1, 'y', array('z')) s, array(named_struct('q', DATE'2020-01-01')) n")
 query("nulls", "SELECT NULL v, CAST(NULL AS INT) i, CAST(NULL AS STRING) s, CAST(NULL AS ARRAY<INT>) a")

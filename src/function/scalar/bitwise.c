@@ -102,7 +102,7 @@ static nl_status bit_get_kernel(NL_KERNEL_PARAMETERS)
     {
         int32_t place = nl_reader_i32(&places, row);
         if (place < 0 || (uint32_t)place >= bits)
-            return NL_RAISE(INVALID_PARAMETER_VALUE__BIT_POSITION_RANGE, NL_P("parameter", "`pos`"), NL_P("functionName", "`bit_get`"),
+            return NL_RAISE(INVALID_PARAMETER_VALUE__BIT_POSITION_RANGE, NL_P("parameter", "`pos`"), NL_P("functionName", nl_str_is_nocase(function->name, "getbit") ? "`getbit`" : "`bit_get`"),
                             NL_P_INT("upper", bits), NL_P_INT("invalidValue", place));
         int64_t value = nl_physical_i64(args[0].type->physical, in.values, nl_reader_index(&in, row));
         ((int8_t *)output.values)[row] = (int8_t)(value >> place & 1);

@@ -300,7 +300,7 @@ static nl_status bind_binary(nl_bind *bind, nl_bound_function *bound)
 #define ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT
 
 static const nl_function_row rows[] = {
-    {.name = "encode", ROW, .keeps_non_null = true, .can_fail = true, .signature = "(string, string) -> binary", .kernel = recode_kernel, .since = "1.5.0",
+    {.name = "encode", ROW, .can_fail = true, .signature = "(string, string) -> binary", .kernel = recode_kernel, .since = "1.5.0",
      .doc = "The bytes of a text in a charset.", .examples = {{"encode('abc', 'utf-8')", "abc"}}},
     {.name = "decode", ROW, .keeps_non_null = true, .can_fail = true, .signature = "(binary, string) -> string", .kernel = recode_kernel, .since = "1.5.0",
      .doc = "The text of bytes in a charset; with more arguments, the result behind the search value that equals the first.",

@@ -405,7 +405,7 @@ static const nl_function_row rows[] = {
      .doc = "The values.", .examples = {{"map_values(map(1, 'a', 2, 'b'))", "[\"a\",\"b\"]"}}},
     {.name = "map_entries", ROW("map"), TOTAL, .signature = "(map) -> ?", .bind = bind_map_part, .kernel = map_entries_kernel, .since = "3.0.0",
      .doc = "Keys and values as an array of structs.", .examples = {{"map_entries(map(1, 'a'))", "[{\"key\":1,\"value\":\"a\"}]"}}},
-    {.name = "map_contains_key", ROW("map"), TOTAL, .signature = "(map, any) -> boolean", .bind = bind_map_contains, .kernel = map_contains_kernel, .since = "3.3.0",
+    {.name = "map_contains_key", ROW("map"), PLAIN, .signature = "(map, any) -> boolean", .bind = bind_map_contains, .kernel = map_contains_kernel, .since = "3.3.0",
      .doc = "Whether the map has the key.", .examples = {{"map_contains_key(map(1, 'a', 2, 'b'), 1)", "true"}}},
     {.name = "map_from_arrays", ROW("map"), TOTAL, .can_fail = true, .signature = "(array<K>, array<V>) -> map<K, V>", .kernel = map_from_arrays_kernel, .since = "2.4.0",
      .doc = "A map of two arrays.", .examples = {{"map_from_arrays(array(1, 2), array('a', 'b'))", "{1:\"a\",2:\"b\"}"}}},

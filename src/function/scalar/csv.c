@@ -56,7 +56,7 @@ static nl_status check_columns(nl_bind *bind, const nl_type *type)
 {
     for (uint32_t i = 0; i < type->child_count; i++) {
         const nl_type *column = type->children[i].type;
-        if (nl_type_is_nested(column) || column->id == NL_TYPE_INTERVAL || column->id == NL_TYPE_NULL)
+        if (nl_type_is_nested(column) || column->id == NL_TYPE_INTERVAL || column->id == NL_TYPE_NULL || column->id == NL_TYPE_VARIANT)
             return NL_RAISE(UNSUPPORTED_DATATYPE, NL_P_STR("typeName", nl_quoted_type(bind->arena, column)));
     }
     return NULL;
@@ -141,7 +141,7 @@ static nl_status bind_schema(nl_bind *bind, nl_bound_function *bound)
 #define ROW .kind = NL_FUNCTION_SCALAR, .group = "csv"
 
 static const nl_function_row rows[] = {
-    {.name = "to_csv", ROW, .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .can_fail = true, .signature = "(any [, any]) -> string",
+    {.name = "to_csv", ROW, .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true, .signature = "(any [, any]) -> string",
      .bind = bind_to_csv, .kernel = to_csv_kernel, .since = "3.0.0", .doc = "A struct as a line of CSV, with the options of CSV files.",
      .examples = {{"to_csv(named_struct('a', 1, 'b', 2))", "1,2"}}},
     {.name = "from_csv", ROW, .nulls = NL_NULL_SEEN, .signature = "(any, any [, any]) -> ?", .bind = bind_from_csv, .kernel = from_csv_kernel,

@@ -59,7 +59,7 @@ static nl_status format_row(const format_state *state, const nl_timezone *zone, 
 {
     int64_t micros;
     nl_builder_clear(text);
-    if (__builtin_mul_overflow(number, state->unit, &micros)) return NL_RAISE_TEXT(NILAS_ILLEGAL_ARGUMENT, "long overflow");
+    (void)__builtin_mul_overflow(number, state->unit, &micros); /* too many seconds wrap around, as Spark's do */
     return nl_datetime_format_timestamp(pattern, micros, zone, text);
 }
 
@@ -307,14 +307,15 @@ static nl_status name_kernel(NL_KERNEL_PARAMETERS)
     return NULL;
 }
 
-#define DATETIME .kind = NL_FUNCTION_SCALAR, .group = "datetime", .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true
+#define NULLABLE .kind = NL_FUNCTION_SCALAR, .group = "datetime", .nulls = NL_NULL_IN_NULL_OUT
+#define DATETIME NULLABLE, .keeps_non_null = true
 #define PARSE    DATETIME, .can_fail = true, .bind = bind_parse, .kernel = parse_kernel
 #define TIMES    "string/date/timestamp/timestamp_ntz"
 
 static const nl_function_row rows[] = {
     {.name = "date_format", DATETIME, .can_fail = true, .signature = "(timestamp, string) -> string", .bind = bind_format, .kernel = format_kernel,
      .since = "1.5.0", .doc = "The time as text by a pattern such as 'yyyy-MM-dd'.", .examples = {{"date_format('2016-04-08', 'y')", "2016"}}},
-    {.name = "from_unixtime", DATETIME, .can_fail = true, .signature = "(bigint [, string]) -> string", .bind = bind_format, .kernel = format_kernel,
+    {.name = "from_unixtime", NULLABLE, .can_fail = true, .signature = "(bigint [, string]) -> string", .bind = bind_format, .kernel = format_kernel,
      .since = "1.5.0", .doc = "The time that many seconds after 1970-01-01 UTC as text by a pattern, 'yyyy-MM-dd HH:mm:ss' when none is given.",
      .examples = {{"length(from_unixtime(0, 'yyyy-MM-dd HH:mm:ss'))", "19"}}},
     {.name = "to_date", PARSE, .signature = "(any) -> date | (" TIMES ", string) -> date", .since = "1.5.0",

@@ -181,6 +181,22 @@ static bool find_part(nl_str name, part_state *state)
     return false;
 }
 
+/* Intervals have the fields between those of their type, no quarters. */
+static bool has_interval_part(const nl_type *type, part what)
+{
+    const bool is_date_part = what == PART_YEAR || what == PART_MONTH;
+    const bool is_clock_part = what == PART_DAY || what >= PART_HOUR;
+    const int field = what == PART_YEAR     ? NL_FIELD_YEAR
+                      : what == PART_MONTH  ? NL_FIELD_MONTH
+                      : what == PART_DAY    ? NL_FIELD_DAY
+                      : what == PART_HOUR   ? NL_FIELD_HOUR
+                      : what == PART_MINUTE ? NL_FIELD_MINUTE
+                                            : NL_FIELD_SECOND;
+    if (type->id == NL_TYPE_INTERVAL) return is_date_part || is_clock_part;
+    if (type->id == NL_TYPE_INTERVAL_YM ? !is_date_part : !is_clock_part) return false;
+    return field >= (int)type->start_field && field <= (int)type->end_field;
+}
+
 static nl_status bind_extract(nl_bind *bind, nl_bound_function *bound)
 {
     const nl_value *field = bind->constants[0];
@@ -196,16 +212,12 @@ static nl_status bind_extract(nl_bind *bind, nl_bound_function *bound)
         bound->kernel = part_kernel;
         return NULL;
     }
-    if (is_interval && is_known) {
-        bool is_date_part = state->what == PART_YEAR || state->what == PART_MONTH || state->what == PART_QUARTER;
-        bool is_clock_part = state->what == PART_DAY || state->what >= PART_HOUR;
-        is_known = (is_date_part && source->id != NL_TYPE_INTERVAL_DT) || (is_clock_part && source->id != NL_TYPE_INTERVAL_YM);
-    }
+    if (is_interval && is_known) is_known = has_interval_part(source, state->what);
     if (!is_known)
         return NL_RAISE(INVALID_EXTRACT_FIELD, NL_P_STR("field", nl_arena_f(bind->arena, "`" NL_STR_FMT "`", NL_STR_ARG(name))),
                         NL_P_STR("expr", nl_quoted(bind->arena, nl_bind_argument_sql(bind, 1))));
     bound->state = state;
-    bool is_byte = is_interval && (state->what == PART_MONTH || state->what == PART_QUARTER || state->what == PART_HOUR || state->what == PART_MINUTE);
+    bool is_byte = is_interval && (state->what == PART_MONTH || state->what == PART_HOUR || state->what == PART_MINUTE);
     bound->result_type = state->what == PART_SECOND_FRACTION ? nl_type_decimal(8, 6)
                          : is_byte                           ? nl_type_of(NL_TYPE_TINYINT)
                                                              : nl_type_int();

@@ -222,8 +222,8 @@ static const nl_function_row rows[] = {
      .examples = {{"conv('100', 2, 10)", "4"}, {"conv(-10, 16, -10)", "-16"}}},
     {.name = "base64", ROW("string"), .keeps_non_null = true, .signature = "(binary) -> string", .kernel = base64_kernel, .since = "1.5.0", .doc = "Bytes in base 64.", .examples = {{"base64('Spark SQL')", "U3BhcmsgU1FM"}}},
     {.name = "unbase64", ROW("string"), .keeps_non_null = true, .can_fail = true, .signature = "(string) -> binary", .kernel = unbase64_kernel, .since = "1.5.0", .doc = "The bytes of a text in base 64.", .examples = {{"unbase64('U3BhcmsgU1FM')", "Spark SQL"}}},
-    {.name = "url_encode", ROW("url"), .keeps_non_null = true, .signature = "(string) -> string", .kernel = url_encode_kernel, .since = "3.4.0", .doc = "The text as a form value in a URL.", .examples = {{"url_encode('https://spark.apache.org')", "https%3A%2F%2Fspark.apache.org"}}},
-    {.name = "url_decode", ROW("url"), .keeps_non_null = true, .can_fail = true, .signature = "(string) -> string", .kernel = url_decode_kernel, .since = "3.4.0", .doc = "The text of a form value in a URL.", .examples = {{"url_decode('https%3A%2F%2Fspark.apache.org')", "https://spark.apache.org"}}},
+    {.name = "url_encode", ROW("url"), .signature = "(string) -> string", .kernel = url_encode_kernel, .since = "3.4.0", .doc = "The text as a form value in a URL.", .examples = {{"url_encode('https://spark.apache.org')", "https%3A%2F%2Fspark.apache.org"}}},
+    {.name = "url_decode", ROW("url"), .can_fail = true, .signature = "(string) -> string", .kernel = url_decode_kernel, .since = "3.4.0", .doc = "The text of a form value in a URL.", .examples = {{"url_decode('https%3A%2F%2Fspark.apache.org')", "https://spark.apache.org"}}},
     {.name = "try_url_decode", ROW("url"), .signature = "(string) -> string", .kernel = url_decode_kernel, .since = "4.0.0", .doc = "As url_decode, but NULL for a malformed text.", .examples = {{"try_url_decode('https%3A%2F%2Fspark.apache.org')", "https://spark.apache.org"}}},
 };
 

@@ -294,7 +294,7 @@ static const nl_function_row rows[] = {
      .doc = "The number of elements of an array in JSON, NULL for anything else.", .examples = {{"json_array_length('[1,2,3,4]')", "4"}, {"json_array_length('[1,2')", "NULL"}}},
     {.name = "json_object_keys", ROW, .signature = "(any) -> array<string>", .bind = bind_text, .kernel = keys_kernel, .since = "3.1.0",
      .doc = "The names of an object's fields in JSON, NULL for anything else.", .examples = {{"json_object_keys('{}')", "[]"}, {"json_object_keys('{\"key\": \"value\"}')", "[\"key\"]"}}},
-    {.name = "to_json", ROW, .keeps_non_null = true, .can_fail = true, .signature = "(any [, any]) -> string", .bind = bind_to_json, .kernel = to_json_kernel, .since = "2.2.0",
+    {.name = "to_json", ROW, .can_fail = true, .signature = "(any [, any]) -> string", .bind = bind_to_json, .kernel = to_json_kernel, .since = "2.2.0",
      .doc = "A struct, array or map as JSON, with the options of JSON files.",
      .examples = {{"to_json(named_struct('a', 1, 'b', 2))", "{\"a\":1,\"b\":2}"}, {"to_json(map('a', 1))", "{\"a\":1}"}}},
     {.name = "from_json", .kind = NL_FUNCTION_SCALAR, .group = "json", .nulls = NL_NULL_SEEN, .signature = "(any, any [, any]) -> ?", .bind = bind_from_json,

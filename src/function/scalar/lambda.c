@@ -273,9 +273,13 @@ static nl_status aggregate_kernel(NL_KERNEL_PARAMETERS)
     nl_buffer *space = NULL;
     nl_column_builder *builder = NULL;
     nl_status status = NULL;
-    uint32_t count = selection.count;
-    NL_GO(nl_buffer_new(eval->memory, nl_size_mul(NL_MAX(count, 1u), 4 * sizeof(uint32_t)), false, &space));
-    uint32_t *scratch = (uint32_t *)(void *)space->data;
+    NL_GO(nl_buffer_new(eval->memory, nl_size_mul(NL_MAX(selection.count, 1u), 5 * sizeof(uint32_t)), false, &space));
+    uint32_t *rows_in = (uint32_t *)(void *)space->data; /* those that have an array; the start value may be null */
+    uint32_t *scratch = rows_in + selection.count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < selection.count; i++)
+        if (!nl_vector_is_null(&args[0], nl_selection_row(selection, i))) rows_in[count++] = nl_selection_row(selection, i);
+    selection = (nl_selection){.rows = rows_in, .count = count};
     for (uint32_t i = 0; i < count; i++) scratch[i] = nl_selection_row(selection, i);
     NL_GO(nl_vector_take(&args[1], scratch, count, eval->memory, &accumulator));
     bool is_done = false;
@@ -356,6 +360,7 @@ static nl_status bind_aggregate(nl_bind *bind, nl_bound_function *bound)
     return NULL;
 }
 
+#define LAMBDA_SEEN .kind = NL_FUNCTION_SCALAR, .group = "lambda", .nulls = NL_NULL_SEEN, .can_fail = true
 #define LAMBDA .kind = NL_FUNCTION_SCALAR, .group = "lambda", .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true
 
 static const nl_function_row rows[] = {
@@ -367,7 +372,7 @@ static const nl_function_row rows[] = {
      .doc = "Whether a condition is true for some element.", .examples = {{"exists(array(1, 2, 3), x -> x % 2 == 0)", "true"}}},
     {.name = "forall", LAMBDA, .signature = "(array<T>, lambda(T) -> boolean) -> boolean", .kernel = quantifier_kernel, .since = "3.0.0",
      .doc = "Whether a condition is true for all elements.", .examples = {{"forall(array(2, 4, 8), x -> x % 2 == 0)", "true"}}},
-    {.name = "aggregate", .aliases = "reduce", LAMBDA, .signature = "(array<T>, A, lambda(A, T) -> B) -> ? | (array<T>, A, lambda(A, T) -> B, lambda(A) -> C) -> ?", .bind = bind_aggregate,
+    {.name = "aggregate", .aliases = "reduce", LAMBDA_SEEN, .signature = "(array<T>, A, lambda(A, T) -> B) -> ? | (array<T>, A, lambda(A, T) -> B, lambda(A) -> C) -> ?", .bind = bind_aggregate,
      .kernel = aggregate_kernel, .since = "2.4.0", .doc = "The elements folded from the left, from a start value, and a last step.",
      .examples = {{"aggregate(array(1, 2, 3), 0, (acc, x) -> acc + x)", "6"}, {"aggregate(array(1, 2, 3), 0, (acc, x) -> acc + x, acc -> acc * 10)", "60"}}},
     {.name = "zip_with", LAMBDA, .keeps_non_null = true, .signature = "(array<T>, array<U>, lambda(T, U) -> V) -> array<V>", .kernel = zip_kernel, .since = "2.4.0",

@@ -178,7 +178,7 @@ static nl_status bind_extreme(nl_bind *bind, nl_bound_function *bound)
         type = one_string && !has_null ? NULL : nl_common_type(bind->arena, type, other, nl_confs_rules(bind->confs));
     }
     if (bind->argument_count < 2 && !bind->row->is_internal) return nl_bind_wrong_count(bind, NL_STR("> 1"));
-    if (type == NULL) return nl_bind_data_diff_types(bind, 0);
+    if (type == NULL) return nl_bind_diff_types_list(bind);
     if (!nl_type_is_orderable(type)) return nl_bind_not_orderable(bind, type);
     bool all_nullable = true;
     for (uint32_t i = 0; i < bind->argument_count; i++) {
@@ -265,7 +265,7 @@ static nl_status nanvl_kernel(NL_KERNEL_PARAMETERS)
 }
 
 #define MATH .kind = NL_FUNCTION_SCALAR, .group = "math", .nulls = NL_NULL_IN_NULL_OUT
-#define OF_DOUBLE MATH, .is_dense = true, .keeps_non_null = true, .signature = "(double) -> double"
+#define OF_DOUBLE MATH, .is_dense = true, .signature = "(double) -> double"
 #define OF_DOUBLES MATH, .keeps_non_null = true, .signature = "(double, double) -> double"
 
 static const nl_function_row rows[] = {
@@ -289,7 +289,7 @@ static const nl_function_row rows[] = {
     {.name = "sqrt", OF_DOUBLE, .kernel = sqrt_kernel, .since = "1.1.1", .doc = "The square root.", .examples = {{"sqrt(4)", "2.0"}}},
     {.name = "cbrt", OF_DOUBLE, .kernel = cbrt_kernel, .since = "1.4.0", .doc = "The cube root.", .examples = {{"cbrt(27.0)", "3.0"}}},
     {.name = "rint", OF_DOUBLE, .kernel = rint_kernel, .since = "1.4.0", .doc = "The nearest whole number, halves to the even one.", .examples = {{"rint(12.3456)", "12.0"}}},
-    {.name = "signum", .aliases = "sign", MATH, .keeps_non_null = true, .signature = "(interval_dt) -> double | (interval_ym) -> double | (double) -> double",
+    {.name = "signum", .aliases = "sign", MATH, .signature = "(interval_dt) -> double | (interval_ym) -> double | (double) -> double",
      .bind = bind_sign, .since = "1.4.0", .doc = "-1, 0 or 1 by the sign of the argument.", .examples = {{"sign(40)", "1.0"}}},
     {.name = "degrees", OF_DOUBLE, .kernel = degrees_kernel, .since = "1.4.0", .doc = "Radians as degrees.", .examples = {{"degrees(3.141592653589793)", "180.0"}}},
     {.name = "radians", OF_DOUBLE, .kernel = radians_kernel, .since = "1.4.0", .doc = "Degrees as radians.", .examples = {{"radians(180)", "3.141592653589793"}}},

@@ -3,6 +3,8 @@
 #include "function/regex.h"
 #include "function/text.h"
 
+#include <ctype.h>
+
 typedef struct regex_state {
     nl_regex *constant; /* in the plan's arena; NULL: the pattern varies, or is bad */
 } regex_state;
@@ -30,7 +32,9 @@ static nl_status bad_pattern(const nl_bound_function *function, nl_str pattern)
     nl_builder_init(&shown, NL_ERROR_MESSAGE_BYTES_MAX);
     nl_builder_init(&name, 256);
     nl_append_f(&shown, "'" NL_STR_FMT "'", NL_STR_ARG(pattern));
-    nl_append_f(&name, "`%s`", function->row->name);
+    nl_append_char(&name, '`');
+    for (size_t i = 0; i < function->name.length; i++) nl_append_char(&name, (char)tolower((unsigned char)function->name.data[i]));
+    nl_append_char(&name, '`');
     nl_status status = NL_RAISE(INVALID_PARAMETER_VALUE__PATTERN, NL_P("parameter", "`regexp`"),
                                 NL_P_STR("functionName", nl_builder_str(&name)), NL_P_STR("value", nl_builder_str(&shown)));
     nl_builder_fini(&shown);

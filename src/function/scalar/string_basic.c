@@ -173,7 +173,15 @@ NL_STRINGS_TO_VALUE_KERNEL(instr_kernel, int32_t, instr_of)
 
 static nl_status locate_row(nl_row_context *context, uint32_t row, bool *is_null)
 {
-    (void)is_null;
+    const bool has_start = context->function->argument_count > 2;
+    if (has_start && nl_reader_is_null(&context->readers[2], row)) {
+        ((int32_t *)context->output.values)[row] = 0;
+        return NULL;
+    }
+    if (nl_reader_is_null(&context->readers[0], row) || nl_reader_is_null(&context->readers[1], row)) {
+        *is_null = true;
+        return NULL;
+    }
     nl_str needle = nl_reader_str(&context->readers[0], row);
     nl_str text = nl_reader_str(&context->readers[1], row);
     int64_t start = integer_argument(context, 2, row, 1);
@@ -183,6 +191,13 @@ static nl_status locate_row(nl_row_context *context, uint32_t row, bool *is_null
     return NULL;
 }
 NL_VALUE_KERNEL(locate_kernel, locate_row)
+
+static nl_status bind_locate(nl_bind *bind, nl_bound_function *bound)
+{
+    const bool *nullable = bind->argument_nullable;
+    bound->is_nullable = !nullable || nullable[0] || nullable[1]; /* nothing is at a start that is null: 0 */
+    return NULL;
+}
 
 #define CONTAINS(a, b) (nl_str_find((a), (b), 0) != NL_NOT_FOUND)
 NL_STRINGS_TO_VALUE_KERNEL(contains_kernel, uint8_t, CONTAINS)
@@ -251,7 +266,8 @@ static nl_status split_part_row(nl_row_context *context, uint32_t row, bool *is_
 }
 NL_TEXT_KERNEL(split_part_kernel, split_part_row)
 
-#define STRING_ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true
+#define NULLABLE_ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT
+#define STRING_ROW NULLABLE_ROW, .keeps_non_null = true
 #define TEXT_OR_BYTES(rest, result) "(string" rest ") -> " result " | (binary" rest ") -> " result
 #define EITHER(rest)  "(string" rest ") -> string | (binary" rest ") -> binary"
 
@@ -273,7 +289,7 @@ static const nl_function_row rows[] = {
      .examples = {{"substring('Spark SQL', 5)", "k SQL"}, {"substring('Spark SQL', -3)", "SQL"}, {"substring('Spark SQL', 5, 1)", "k"}}},
     {.name = "left", STRING_ROW, .signature = EITHER(", int"), .kernel = left_kernel, .since = "2.3.0",
      .doc = "The first characters.", .examples = {{"left('Spark SQL', 3)", "Spa"}}},
-    {.name = "right", STRING_ROW, .signature = EITHER(", int"), .kernel = right_kernel, .since = "2.3.0",
+    {.name = "right", NULLABLE_ROW, .signature = EITHER(", int"), .kernel = right_kernel, .since = "2.3.0",
      .doc = "The last characters.", .examples = {{"right('Spark SQL', 3)", "SQL"}}},
     {.name = "overlay", STRING_ROW, .signature = "(string, string, int [, int]) -> string | (binary, binary, int [, int]) -> binary",
      .kernel = overlay_kernel, .since = "3.0.0", .doc = "The text with a part replaced, from a position on.",
@@ -293,7 +309,7 @@ static const nl_function_row rows[] = {
      .since = "1.5.0", .doc = "The text padded on the right to a length, or cut to it.", .examples = {{"rpad('hi', 5, '-')", "hi---"}}},
     {.name = "instr", STRING_ROW, .signature = "(string, string) -> int", .kernel = instr_kernel, .since = "1.5.0",
      .doc = "The position (from 1) of the second text in the first; 0 when it is not in it.", .examples = {{"instr('SparkSQL', 'SQL')", "6"}}},
-    {.name = "locate", .aliases = "position", STRING_ROW, .signature = "(string, string [, int]) -> int", .kernel = locate_kernel, .since = "1.5.0",
+    {.name = "locate", .aliases = "position", .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_SEEN, .signature = "(string, string [, int]) -> int", .bind = bind_locate, .kernel = locate_kernel, .since = "1.5.0",
      .doc = "The position of the first text in the second, at or after a position.", .examples = {{"locate('bar', 'foobarbar')", "4"}, {"locate('bar', 'foobarbar', 5)", "7"}}},
     {.name = "contains", STRING_ROW, .signature = "(string, string) -> boolean | (binary, binary) -> boolean", .kernel = contains_kernel, .since = "3.3.0",
      .doc = "Whether the second text is part of the first.", .examples = {{"contains('Spark SQL', 'Spark')", "true"}}},
@@ -306,7 +322,7 @@ static const nl_function_row rows[] = {
     {.name = "substring_index", STRING_ROW, .signature = "(string, string, int) -> string", .kernel = substring_index_kernel, .since = "1.5.0",
      .doc = "The part before the given number of occurrences of the delimiter; negative counts from the right.",
      .examples = {{"substring_index('www.apache.org', '.', 2)", "www.apache"}}},
-    {.name = "split_part", STRING_ROW, .can_fail = true, .signature = "(string, string, int) -> string", .kernel = split_part_kernel, .since = "3.3.0",
+    {.name = "split_part", NULLABLE_ROW, .can_fail = true, .signature = "(string, string, int) -> string", .kernel = split_part_kernel, .since = "3.3.0",
      .doc = "The n-th part between delimiters; negative counts from the right; empty when there is none.", .examples = {{"split_part('11.12.13', '.', 3)", "13"}}},
 };
 

@@ -435,7 +435,8 @@ static nl_status validate_row(nl_row_context *context, uint32_t row, bool *is_nu
 }
 NL_TEXT_KERNEL(validate_kernel, validate_row)
 
-#define STRING_ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true
+#define NULLABLE_ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT
+#define STRING_ROW NULLABLE_ROW, .keeps_non_null = true
 #define NULL_SEEING_ROW .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_SEEN
 
 static const nl_function_row rows[] = {
@@ -462,15 +463,15 @@ static const nl_function_row rows[] = {
      .doc = "The number of edits between two texts, or -1 when it is above the limit.", .examples = {{"levenshtein('kitten', 'sitting')", "3"}}},
     {.name = "soundex", STRING_ROW, .signature = "(any) -> string", .bind = bind_soundex, .kernel = soundex_kernel, .since = "1.5.0",
      .doc = "The Soundex code of a word.", .examples = {{"soundex('Miller')", "M460"}}},
-    {.name = "luhn_check", STRING_ROW, .signature = "(string) -> boolean", .kernel = luhn_kernel, .since = "3.5.0",
+    {.name = "luhn_check", NULLABLE_ROW, .signature = "(string) -> boolean", .kernel = luhn_kernel, .since = "3.5.0",
      .doc = "Whether the digits pass the Luhn check.", .examples = {{"luhn_check('8112189876')", "true"}}},
     {.name = "mask", NULL_SEEING_ROW, .signature = "(any [, any, any, any, any]) -> string", .bind = bind_mask, .kernel = mask_kernel, .since = "3.4.0",
      .doc = "Upper case letters, lower case letters, digits and other characters replaced; NULL keeps a kind.", .examples = {{"mask('abcd-EFGH-8765-4321')", "xxxx-XXXX-nnnn-nnnn"}}},
-    {.name = "is_valid_utf8", STRING_ROW, .signature = "(string) -> boolean", .kernel = is_valid_utf8_kernel, .since = "4.0.0",
+    {.name = "is_valid_utf8", NULLABLE_ROW, .signature = "(string) -> boolean", .kernel = is_valid_utf8_kernel, .since = "4.0.0",
      .doc = "Whether the bytes are valid UTF-8.", .examples = {{"is_valid_utf8('Spark')", "true"}}},
-    {.name = "make_valid_utf8", STRING_ROW, .signature = "(string) -> string", .kernel = make_valid_kernel, .since = "4.0.0",
+    {.name = "make_valid_utf8", NULLABLE_ROW, .signature = "(string) -> string", .kernel = make_valid_kernel, .since = "4.0.0",
      .doc = "The text with bad bytes replaced by U+FFFD.", .examples = {{"make_valid_utf8('Spark')", "Spark"}}},
-    {.name = "validate_utf8", STRING_ROW, .can_fail = true, .signature = "(string) -> string", .kernel = validate_kernel, .since = "4.0.0",
+    {.name = "validate_utf8", NULLABLE_ROW, .can_fail = true, .signature = "(string) -> string", .kernel = validate_kernel, .since = "4.0.0",
      .doc = "The text, or an error when it is no valid UTF-8.", .examples = {{"validate_utf8('Spark')", "Spark"}}},
     {.name = "try_validate_utf8", .kind = NL_FUNCTION_SCALAR, .group = "string", .nulls = NL_NULL_IN_NULL_OUT, .signature = "(string) -> string",
      .kernel = validate_kernel, .since = "4.0.0", .doc = "The text, or NULL when it is no valid UTF-8.", .examples = {{"try_validate_utf8('Spark')", "Spark"}}},

@@ -147,7 +147,7 @@ static nl_str token_shown(nl_arena *arena, const token *shown)
     case TOKEN_CLOSE_ANGLE: return NL_STR("PR");
     case TOKEN_UNKNOWN: break;
     }
-    return nl_arena_f(arena, "character '%c'", shown->unknown);
+    return nl_arena_f(arena, "character '%c''", shown->unknown);
 }
 
 /* [PR] [MI | S] [$] digits [. digits] [$] [MI | S | PR] */

@@ -255,6 +255,10 @@ static nl_status parse_row(nl_row_context *context, uint32_t row, bool *is_null)
     nl_str url = nl_reader_str(&context->readers[0], row);
     nl_str name = nl_reader_str(&context->readers[1], row);
     url_parts parts;
+    if (context->function->argument_count > 2 && !nl_str_is(name, "QUERY")) {
+        *is_null = true; /* only the query has keys; the rest is not looked at */
+        return NULL;
+    }
     if (!parse_url(url, &parts)) {
         *is_null = true;
         bool raises = context->function->row->name[0] == 'p' && context->eval->confs->is_ansi;

@@ -126,7 +126,7 @@ static const nl_function_row rows[] = {
     {.name = "from_xml", .kind = NL_FUNCTION_SCALAR, .group = "xml", .nulls = NL_NULL_SEEN, .signature = "(any, any [, any]) -> ?", .bind = bind_from,
      .kernel = from_kernel, .since = "4.0.0", .doc = "The struct an XML text holds, of the type that the second argument names.",
      .examples = {{"from_xml('<p><a>1</a><b>0.8</b></p>', 'a INT, b DOUBLE')", "{\"a\":1,\"b\":0.8}"}}},
-    {.name = "to_xml", .kind = NL_FUNCTION_SCALAR, .group = "xml", .nulls = NL_NULL_IN_NULL_OUT, .keeps_non_null = true, .can_fail = true,
+    {.name = "to_xml", .kind = NL_FUNCTION_SCALAR, .group = "xml", .nulls = NL_NULL_IN_NULL_OUT, .can_fail = true,
      .signature = "(any [, any]) -> string", .bind = bind_to, .kernel = to_kernel, .since = "4.0.0", .doc = "A struct as XML.",
      .examples = {{"replace(to_xml(named_struct('a', 1, 'b', 2)), '\\n', '')", "<ROW>    <a>1</a>    <b>2</b></ROW>"}}},
     {.name = "schema_of_xml", .kind = NL_FUNCTION_SCALAR, .group = "xml", .nulls = NL_NULL_SEEN, .signature = "(any [, any]) -> string", .bind = bind_schema,

@@ -192,8 +192,6 @@ NL_MUST_USE nl_status nl_find_column(const nl_scope *scope, nl_column_set set, c
 NL_MUST_USE nl_status nl_extract_field(nl_scope *scope, const nl_expr *base, nl_str field, const nl_expr **result);
 NL_MUST_USE nl_status nl_raise_unresolved(const nl_scope *scope, const nl_str *parts, uint32_t part_count);
 NL_MUST_USE nl_status nl_raise_alias_in_group_by(void);
-/* Names like `parts` among the columns, best first, at most five: "`a`, `b`"; empty when there are none. */
-nl_str nl_suggest_names(nl_arena *arena, const nl_str *parts, uint32_t part_count, const nl_column *columns, uint32_t count);
 /* A name's parts, IDENTIFIER(…) evaluated. */
 NL_MUST_USE nl_status nl_name_parts(nl_scope *scope, const nl_ast_name *name, const nl_str **parts, uint32_t *part_count);
 
@@ -225,6 +223,8 @@ bool nl_is_interval(const nl_type *type);
 bool nl_is_small_integer(const nl_type *type); /* INT and narrower */
 NL_MUST_USE nl_status nl_resolve_cast(nl_scope *scope, const nl_ast_expr *ast, const nl_expr **result);
 NL_MUST_USE nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *type, nl_cast_mode mode, const nl_expr **result);
+/* The same by a function of the type's name: INT(x). Titles and errors show what is cast, only. */
+NL_MUST_USE nl_status nl_make_cast_call(nl_scope *scope, const nl_expr *input, const nl_type *type, const nl_expr **result);
 /* Conditional forms. exprs have different types still; *is_special false: not one of these names. */
 NL_MUST_USE nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *args, uint32_t count, bool *is_special,
                                       const nl_expr **result);

@@ -1,6 +1,7 @@
 /* Function calls: scalar, aggregate, window and special ones, and the forms that SQL writes with words inside. */
 #include "plan/analyzer/analyzer.h"
 
+#include "function/java_class.h"
 #include "function/signature.h"
 
 typedef struct call {
@@ -64,12 +65,18 @@ static nl_status lambda_variables(const call *c, uint32_t position, uint32_t *va
     return NULL;
 }
 
-static nl_status raise_no_lambda(const call *c)
+/* The number of arguments is looked at first. */
+static nl_status raise_no_lambda(const call *c, nl_bind *bind, const nl_function_row *const *rows, uint32_t row_count)
 {
-    nl_arena *arena = nl_scope_arena(c->scope);
-    char *name = (char *)(uintptr_t)nl_str_c(arena, c->name);
-    for (size_t i = 0; i < c->name.length; i++) name[i] = (char)(i == 0 ? name[i] & ~32 : name[i] | 32);
-    return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NON_HIGHER_ORDER_FUNCTION, NL_P_STR("class", nl_arena_f(arena, "org.apache.spark.sql.catalyst.expressions.%s", name)));
+    bool takes_count = false;
+    for (uint32_t r = 0; r < row_count; r++) {
+        nl_signature signature;
+        NL_TRY(nl_signature_parse(bind->arena, rows[r], &signature));
+        for (uint32_t a = 0; a < signature.count; a++) takes_count = takes_count || nl_alternative_takes(&signature.alternatives[a], c->arg_count);
+    }
+    if (!takes_count) return nl_function_bind(bind, rows, row_count, &(const nl_bound_function *){0});
+    const nl_str class = nl_java_class_called(nl_scope_arena(c->scope), c->name);
+    return NL_RAISE(INVALID_LAMBDA_FUNCTION_CALL__NON_HIGHER_ORDER_FUNCTION, NL_P_STR("class", class));
 }
 
 /* transform(a, 0): what is no lambda where the function takes one is the body of a lambda that looks at no element. */
@@ -133,7 +140,7 @@ static nl_status resolve_lambda(call *c, const nl_ast_expr *ast, uint32_t positi
     const nl_type **types = NL_NEW_ARRAY(arena, const nl_type *, names->count + 1);
     uint32_t variable_count = 0;
     NL_TRY(lambda_variables(c, position, &variable_count));
-    if (variable_count == 0) return raise_no_lambda(c);
+    if (variable_count == 0) return raise_no_lambda(c, &bind, rows, row_count);
     NL_TRY(nl_function_lambda_types(&bind, rows, row_count, position, names->count, types));
     nl_column_id *ids = NL_NEW_ARRAY(arena, nl_column_id, names->count + 1);
     bool *nullable = NL_NEW_ARRAY(arena, bool, names->count + 1);

@@ -54,6 +54,17 @@ nl_status nl_make_cast(nl_scope *scope, const nl_expr *input, const nl_type *typ
     return NULL;
 }
 
+nl_status nl_make_cast_call(nl_scope *scope, const nl_expr *input, const nl_type *type, const nl_expr **result)
+{
+    const bool is_ansi = nl_scope_confs(scope)->is_ansi;
+    const nl_cast_mode mode = nl_scope_cast_mode(scope);
+    if (input->type->id != NL_TYPE_NULL && !nl_can_cast(input->type, type, is_ansi))
+        return raise_cast(scope, input, input->type, type, mode);
+    NL_TRY(nl_make_cast(scope, input, type, mode, result));
+    *result = nl_expr_with_pretty(nl_scope_arena(scope), *result, nl_expr_pretty(nl_scope_arena(scope), input));
+    return NULL;
+}
+
 /* Whether a cast of a nested value's elements is one that Trino does as Spark does. */
 static bool is_plain_in_trino(const nl_type *from, const nl_type *to)
 {

@@ -2,6 +2,8 @@
  * depend on the rows look at these first. */
 #include "plan/analyzer/dataframe.h"
 
+#include <math.h>
+
 typedef struct text {
     nl_dataframe_step *step;
     nl_builder out;
@@ -222,7 +224,7 @@ nl_status nl_dataframe_quantiles(nl_dataframe_step *step, const nl_logical **pla
         nl_append_f(&t.out, "%scoalesce(percentile_approx(nullif(CAST(", i ? ", " : "");
         append_name(&t, dataframe->names[i]);
         nl_append_c(&t.out, " AS DOUBLE), CAST('NaN' AS DOUBLE)), array(");
-        for (uint32_t k = 0; k < dataframe->number_count; k++) nl_append_f(&t.out, "%sCAST('%.17g' AS DOUBLE)", k ? ", " : "", dataframe->numbers[k]);
+        for (uint32_t k = 0; k < dataframe->number_count; k++) nl_append_f(&t.out, isfinite(dataframe->numbers[k]) ? "%s%.17gD" : "%sCAST('%.17g' AS DOUBLE)", k ? ", " : "", dataframe->numbers[k]);
         nl_append_f(&t.out, "), %lld), array())", (long long)NL_MAX(accuracy, 1));
     }
     nl_append_c(&t.out, ") AS approx_quantile");

@@ -14,10 +14,11 @@ static nl_status raise_types(nl_scope *scope, const nl_expr *shown, const char *
     nl_arena *arena = nl_scope_arena(scope);
     nl_str *types = NL_NEW_ARRAY(arena, nl_str, count + 1);
     for (uint32_t i = 0; i < count; i++) types[i] = nl_quote_type(arena, exprs[i]->type);
-    const nl_str list = nl_join_texts(arena, types, count, ", ");
+    const bool is_coalesce = strcmp(function, "coalesce") == 0;
+    const nl_str list = nl_join_texts(arena, types, count, is_coalesce ? " or " : ", ");
     return NL_RAISE(DATATYPE_MISMATCH__DATA_DIFF_TYPES, NL_P_STR("sqlExpr", nl_quote_expr(arena, shown)),
                     NL_P_STR("functionName", nl_quote_name(arena, nl_str_from(function))),
-                    NL_P_STR("dataType", nl_arena_f(arena, "[" NL_STR_FMT "]", NL_STR_ARG(list))));
+                    NL_P_STR("dataType", nl_arena_f(arena, is_coalesce ? "(" NL_STR_FMT ")" : "[" NL_STR_FMT "]", NL_STR_ARG(list))));
 }
 
 /* Casts all to their common type. */
@@ -324,9 +325,7 @@ nl_status nl_special_call(nl_scope *scope, nl_str name, const nl_expr *const *ar
     const nl_type *type = count == 1 ? cast_function_type(name) : NULL;
     if (type) {
         *is_special = true;
-        NL_TRY(nl_make_cast(scope, args[0], type, nl_scope_cast_mode(scope), result));
-        *result = nl_expr_with_pretty(nl_scope_arena(scope), *result, nl_expr_pretty(nl_scope_arena(scope), args[0]));
-        return NULL;
+        return nl_make_cast_call(scope, args[0], type, result);
     }
     if (count == 2 && (nl_str_is_nocase(name, "to_char") || nl_str_is_nocase(name, "to_varchar")))
         return make_to_char(scope, name, args, is_special, result);

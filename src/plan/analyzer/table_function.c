@@ -1,5 +1,6 @@
 /* Table functions and LATERAL VIEW: range(…), and every generator. */
 #include "function/collation.h"
+#include "function/java_class.h"
 #include "plan/analyzer/analyzer.h"
 
 static nl_status raise_not_foldable(uint32_t position)
@@ -233,8 +234,13 @@ static nl_status lateral_view(nl_scope *scope, const nl_ast_relation *relation, 
     NL_TRY(nl_name_parts(scope, &relation->lateral_view.function, &parts, &count));
     NL_TRY(nl_resolve_exprs(scope, &relation->lateral_view.args, &args));
     nl_select_generator generator = {0};
-    if (nl_is_table_generator(parts[count - 1])) return nl_raise_unknown_function(scope, parts[count - 1]);
-    NL_TRY(nl_make_generator(scope, parts[count - 1], args, relation->lateral_view.args.count, &generator));
+    const nl_str name = parts[count - 1];
+    const nl_function_row *const *rows = NULL;
+    if (nl_is_table_generator(name) || !nl_function_find(name, &rows)) return nl_raise_unknown_function(scope, name);
+    if (rows[0]->kind != NL_FUNCTION_GENERATOR)
+        return NL_RAISE(UNSUPPORTED_GENERATOR__NOT_GENERATOR, NL_P_STR("functionName", nl_quote_names(arena, &name, 1)),
+                        NL_P_STR("classCanonicalName", nl_java_class(arena, name)));
+    NL_TRY(nl_make_generator(scope, name, args, relation->lateral_view.args.count, &generator));
     generator.is_outer = generator.is_outer || relation->lateral_view.is_outer;
     NL_TRY(view_names(scope, relation, &generator));
     *plan = nl_generator_plan(arena, &generator, input);

@@ -213,6 +213,7 @@ static nl_status make_room(nl_aggregate *aggregate, nl_agg_worker *worker, const
     size_t growth = nl_group_table_growth(table, selection.count, key_bytes);
     bool is_held = nl_exec_hold(aggregate->exec, growth);
     if (!is_held && is_worth_spilling(aggregate, table)) {
+        NL_TRY(nl_aggregate_make_sets(aggregate, worker, true));
         NL_TRY(nl_aggregate_spill(aggregate, worker, table, worker->spills, 0));
         worker->has_spilled = true;
         nl_group_table_drop_directory(table); /* of the size of what has left */
@@ -427,8 +428,11 @@ static nl_status aggregate_push(nl_operator *self, nl_worker *worker, nl_batch *
     nl_vector *outputs = calloc((size_t)aggregate->output_count + 1, sizeof *outputs);
     if (!outputs) return nl_out_of_memory(aggregate->output_count * sizeof *outputs);
     nl_status status = nl_programs_run(&aggregate->programs, worker->index, batch, outputs);
-    uint32_t set_count = aggregate->has_sets ? aggregate->node->aggregate.grouping_set_count : 1;
-    for (uint32_t set = 0; set < set_count && !status; set++)
+    const uint32_t set_count = aggregate->has_sets ? aggregate->node->aggregate.grouping_set_count : 1;
+    bool is_finest = false;
+    if (!status) status = nl_aggregate_begin_finest(aggregate, &aggregate->workers[worker->index], nl_batch_selection(batch).count, &is_finest);
+    if (is_finest && !status) status = add_set(aggregate, worker->index, outputs, batch, aggregate->set_order[0]);
+    for (uint32_t set = 0; set < set_count && !is_finest && !status; set++)
         status = add_set(aggregate, worker->index, outputs, batch, set);
     for (uint32_t i = 0; i < aggregate->output_count; i++)
         nl_vector_fini(&outputs[i]);
@@ -453,6 +457,7 @@ static void free_aggregate(nl_aggregate *aggregate)
         free(worker->states);
         free(worker->global);
         free(worker->by_code);
+        free(worker->finest);
     }
     for (uint32_t d = 0; d < aggregate->distinct_count; d++)
         free_aggregate(aggregate->distincts[d].dedupe);
@@ -468,6 +473,7 @@ static nl_status aggregate_finish_worker(nl_operator *self, nl_worker *worker)
 {
     nl_aggregate *aggregate = NL_CONTAINER(self, aggregate_operator, base)->aggregate;
     nl_agg_worker *own = &aggregate->workers[worker->index];
+    NL_TRY(nl_aggregate_make_sets(aggregate, own, false));
     nl_metric_note_memory(self->metric, &own->peak_bytes, nl_group_table_bytes(&own->table));
     if (!own->has_spilled || own->table.row_count == 0 || self->exec->query->force_spill) return NULL;
     return nl_aggregate_spill(aggregate, own, &own->table, own->spills, 0); /* merging needs the memory */
@@ -681,6 +687,7 @@ nl_status nl_build_aggregate(nl_exec *exec, const nl_logical *node, nl_pipeline 
     aggregate->key_count = node->aggregate.key_count;
     aggregate->table_keys = aggregate->key_count + aggregate->has_sets;
     NL_TRY(plan_outputs(&plan));
+    nl_aggregate_plan_sets(aggregate);
     const nl_expr *const *exprs = (const nl_expr *const *)(void *)plan.exprs.items;
     for (uint32_t i = 0; i < plan.exprs.count; i++)
         if (!nl_expr_is_deterministic(exprs[i])) input->is_serial = true;

@@ -1,4 +1,4 @@
-/* exec/aggregate.h - the inside of hash aggregation, shared by its three files.
+/* exec/aggregate.h - the inside of hash aggregation, shared by its files.
  *
  * Every worker groups what it sees in a table of its own (rows: keys, then aggregate states). When memory is refused, a
  * worker writes its rows as partial results to one file per partition (top bits of the hash) and starts anew. The
@@ -7,7 +7,7 @@
  *
  * DISTINCT aggregates: (keys, arguments) go through tables of their own first; what is left there is fed to the main
  * table by later pipelines. Grouping sets: each batch is taken once per set, absent keys null, the set's number as one
- * more key.
+ * more key; or by all keys only, and the sets are made of each other (aggregate_sets.c).
  */
 #pragma once
 
@@ -30,6 +30,8 @@ typedef struct nl_agg_distinct {
     struct nl_aggregate *dedupe; /* keys: the group's and the arguments; no calls */
 } nl_agg_distinct;
 
+typedef struct nl_agg_finest nl_agg_finest; /* aggregate_sets.c */
+
 #define NL_AGG_CODED_KEYS 4u /* as many dictionary-coded keys are taken together */
 
 typedef struct nl_agg_worker {
@@ -48,6 +50,7 @@ typedef struct nl_agg_worker {
     uint8_t **by_code;
     uint32_t code_count;
     uint64_t peak_bytes;     /* for metrics */
+    nl_agg_finest *finest;   /* only the set of all keys is fed, for now; or NULL */
 } nl_agg_worker;
 
 typedef struct nl_aggregate {
@@ -60,6 +63,8 @@ typedef struct nl_aggregate {
     uint32_t key_count;      /* group keys of the query */
     uint32_t table_keys;     /* key_count, plus 1 with grouping sets */
     bool has_sets;
+    const uint32_t *set_order;   /* sets by number, those with more keys first; NULL: each of them is fed with every row */
+    const uint32_t *set_parents; /* by place in that order: the place of the set that it is made of */
     nl_agg_call *calls;
     uint32_t call_count;
     nl_agg_distinct *distincts;
@@ -78,6 +83,13 @@ bool nl_aggregate_has_large_states(const nl_aggregate *aggregate); /* states own
 /* How many of a table's row_count rows (their states included) may be copied at once: at most `most`. */
 uint32_t nl_aggregate_rows_at_once(const nl_aggregate *aggregate, uint64_t row_count, uint32_t most);
 void nl_aggregate_destroy_rows(const nl_aggregate *aggregate, nl_eval *eval, nl_group_table *table);
+/* aggregate_sets.c: decides, once the calls are planned. */
+void nl_aggregate_plan_sets(nl_aggregate *aggregate);
+/* Is the worker to feed only the first set of set_order with a batch of row_count rows? */
+NL_MUST_USE nl_status nl_aggregate_begin_finest(nl_aggregate *aggregate, nl_agg_worker *worker, uint32_t row_count, bool *is_finest);
+/* The other sets, of what the first one got; to_files: as partial results on disk. When something was written, has_spilled
+ * is set: the table is to follow, and to be empty before more rows come. */
+NL_MUST_USE nl_status nl_aggregate_make_sets(nl_aggregate *aggregate, nl_agg_worker *worker, bool to_files);
 /* aggregate_spill.c */
 NL_MUST_USE nl_status nl_aggregate_spill(nl_aggregate *aggregate, nl_agg_worker *worker, nl_group_table *table, nl_spill **spills, uint32_t level);
 nl_source *nl_aggregate_source(nl_aggregate *aggregate);

@@ -165,6 +165,69 @@ static void test_grouping_sets_tell_absent_keys(void **state)
     expect_rows(plan, false, "x|1|10|0\nx|2|20|0\ny|1|30|0\nNULL|1|40|0\nx|NULL|30|1\ny|NULL|30|1\nNULL|NULL|40|1\nNULL|NULL|100|3\n");
 }
 
+static nl_logical *with_sets(nl_logical *plan, const uint64_t *sets, uint32_t count)
+{
+    nl_column *columns = NL_NEW_ARRAY(arena, nl_column, plan->column_count + 1);
+    memcpy(columns, plan->columns, plan->column_count * sizeof *columns);
+    columns[plan->column_count] = new_column(nl_type_bigint());
+    plan->aggregate.grouping_sets = sets;
+    plan->aggregate.grouping_set_count = count;
+    set_columns(plan, columns, plan->column_count + 1);
+    return plan;
+}
+
+enum { SET_ROWS = 5000, SET_A = 7, SET_B = 40 };
+
+/* One line of each group of the sets (a, b), (a), (b), (), (a) again. */
+static void append_set_group(nl_builder *out, uint64_t number)
+{
+    static const char absent[] = "NULL";
+    const uint64_t all = SET_A * SET_B;
+    const bool has_a = number < all + SET_A || number > all + SET_A + SET_B;
+    const bool has_b = number < all || (number >= all + SET_A && number < all + SET_A + SET_B);
+    const int64_t a = (int64_t)(number < all ? number / SET_B : number < all + SET_A ? number - all : number - all - SET_A - SET_B - 1);
+    const int64_t b = (int64_t)(number < all ? number % SET_B : number - all - SET_A);
+    int64_t count = 0, sum = 0, least = INT64_MAX, some = 0;
+    for (int64_t i = 0; i < SET_ROWS; i++) {
+        if ((has_a && i % SET_A != a) || (has_b && i % SET_B != b)) continue;
+        count++;
+        sum += i;
+        least = NL_MIN(least, i);
+        some += i < 100;
+    }
+    if (has_a)
+        nl_append_f(out, "%lld|", (long long)a);
+    else
+        nl_append_f(out, "%s|", absent);
+    if (has_b)
+        nl_append_f(out, "%lld|", (long long)b);
+    else
+        nl_append_f(out, "%s|", absent);
+    nl_append_f(out, "%lld|%lld|%lld|%lld|%d\n", (long long)count, (long long)sum, (long long)least, (long long)some, (has_a ? 0 : 2) + (has_b ? 0 : 1));
+}
+
+static const nl_logical *rows_of_sets(int64_t count, int64_t a, int64_t b)
+{
+    const nl_logical *numbers = range(0, count, 1);
+    const nl_expr *exprs[] = {call("%", column_of(numbers, 0), integer(a)), call("%", column_of(numbers, 0), integer(b)), column_of(numbers, 0)};
+    return project(numbers, exprs, 3);
+}
+
+static void test_sets_are_made_of_each_other(void **state)
+{
+    (void)state;
+    static const uint64_t sets[] = {3, 1, 2, 0, 1};
+    const nl_logical *rows = rows_of_sets(SET_ROWS, SET_A, SET_B);
+    const nl_expr *keys[] = {column_of(rows, 0), column_of(rows, 1)};
+    const nl_expr *value = column_of(rows, 2);
+    nl_expr *some = aggregate_call("count", value);
+    some->filter = call("<", value, integer(100));
+    const nl_expr *calls[] = {aggregate_call("count", value), aggregate_call("sum", value), aggregate_call("min", value), some};
+    char *expected = rows_text(SET_A * SET_B + 2 * SET_A + SET_B + 1, append_set_group);
+    expect_rows(with_sets(aggregate(rows, keys, 2, calls, 4), sets, 5), false, expected);
+    free(expected);
+}
+
 static void test_zero_and_nan_are_one_group_each(void **state)
 {
     (void)state;
@@ -201,14 +264,10 @@ static void test_nested_values_are_keys(void **state)
     expect_rows(aggregate(rows, keys, 1, calls, 2), false, "[1, null]|2|[1, null]\n[2, 3]|2|[2, 3]\nNULL|1|NULL\n");
 }
 
-static void test_a_small_budget_spills_instead_of_failing(void **state)
+/* The first rows by the value of a column, in a budget that the groups do not fit into. */
+static void expect_same_in_small_budget(const nl_logical *grouped, uint32_t column)
 {
-    (void)state;
-    const nl_logical *rows = keyed_rows(1000000, 300007);
-    const nl_expr *keys[] = {column_of(rows, 0)};
-    const nl_expr *calls[] = {aggregate_call("count", column_of(rows, 1)), aggregate_call("sum", column_of(rows, 1))};
-    const nl_logical *grouped = aggregate(rows, keys, 1, calls, 2);
-    nl_sort_key key = {.expr = column_of(grouped, 2), .is_descending = true};
+    nl_sort_key key = {.expr = column_of(grouped, column), .is_descending = true};
     const nl_logical *plan = limit(sort(grouped, &key, 1), 0, 2);
     nl_memory *large = memory;
     for (uint32_t workers = 1; workers <= 2; workers++) {
@@ -226,6 +285,26 @@ static void test_a_small_budget_spills_instead_of_failing(void **state)
     }
 }
 
+static void test_a_small_budget_spills_instead_of_failing(void **state)
+{
+    (void)state;
+    const nl_logical *rows = keyed_rows(1000000, 300007);
+    const nl_expr *keys[] = {column_of(rows, 0)};
+    const nl_expr *calls[] = {aggregate_call("count", column_of(rows, 1)), aggregate_call("sum", column_of(rows, 1))};
+    expect_same_in_small_budget(aggregate(rows, keys, 1, calls, 2), 2);
+}
+
+static void test_sets_are_made_in_a_small_budget(void **state)
+{
+    (void)state;
+    static const uint64_t sets[] = {0, 1, 2, 3};
+    const nl_logical *rows = rows_of_sets(600000, 30011, 80021);
+    const nl_expr *keys[] = {column_of(rows, 0), column_of(rows, 1)};
+    const nl_expr *calls[] = {aggregate_call("count", column_of(rows, 2)), aggregate_call("sum", column_of(rows, 2))};
+    const nl_logical *grouped = with_sets(aggregate(rows, keys, 2, calls, 2), sets, 4);
+    expect_same_in_small_budget(grouped, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,9 +317,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_distinct_aggregates_see_each_value_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_filters_choose_the_rows_of_an_aggregate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grouping_sets_tell_absent_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sets_are_made_of_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_zero_and_nan_are_one_group_each, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nested_values_are_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_small_budget_spills_instead_of_failing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sets_are_made_in_a_small_budget, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

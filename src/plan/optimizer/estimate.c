@@ -323,12 +323,12 @@ static double scan_rows(nl_plan_context *context, const nl_logical *plan)
 }
 
 /* Of a table whose key has more values than those that refer to it (a calendar of two centuries, sales of five years). A
- * filter of it asks for values that occur, or for any, or for something between the two: their geometric mean. */
+ * filter that leaves fewer keys than are referred to is taken to ask for such that occur. One that leaves more is a guess:
+ * no row of the other table finds two, and how many find one lies between all and as many as the filter keeps of the keys. */
 static double key_selectivity(nl_plan_context *context, const nl_logical *keys, double referring, double key_count)
 {
-    const double any = 1 / key_count;
-    const double occurring = NL_MIN(1 / at_least_one(nl_estimate_rows(context, keys)), 1 / referring);
-    return sqrt(any * NL_MAX(any, occurring));
+    const double kept = at_least_one(nl_estimate_rows(context, keys));
+    return kept < referring ? 1 / referring : sqrt(1 / NL_MIN(kept, key_count) / key_count);
 }
 
 /* 1 / distinct values of the keys; unknown keys: the smaller table's are taken to be unique (a foreign key's target). */

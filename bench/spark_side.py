@@ -17,7 +17,7 @@ from pyspark.sql.functions import col
 
 def session(jar, warehouse, shuffle_partitions=4):
     catalog = "spark.sql.catalog.local"
-    spark = (SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g").config("spark.ui.enabled", "false")
+    spark = (SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g").config("spark.ui.enabled", "false")
              .config("spark.jars", jar).config("spark.sql.session.timeZone", "UTC").config("spark.ui.showConsoleProgress", "false")
              .config("spark.sql.shuffle.partitions", shuffle_partitions).config("spark.sql.defaultCatalog", "local")
              .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")

@@ -13,7 +13,8 @@ typedef struct entry {
     nl_storage_level level;
     nl_kept *kept;          /* counted; NULL: nothing has wanted it since it was put or its tables changed */
     uint64_t state;         /* of its tables, when kept was made */
-    uint64_t change_count;  /* of the program, when it was last compared with its tables */
+    bool must_check;        /* the session may have changed tables since then; or others those over plain files: */
+    uint64_t change_count;  /* nl_session_change_count, when it was last compared with its tables */
 } entry;
 
 typedef struct cache {
@@ -69,7 +70,8 @@ bool nl_cached_is_empty(const nl_session *session)
 
 void nl_command_tables_changed(nl_session *session)
 {
-    nl_session_tables_changed(session);
+    const cache *known = cache_of(session);
+    for (entry *e = known ? known->first : NULL; e; e = e->next) e->must_check = true;
 }
 
 /* Whole queries leave out hidden columns at the top; inside of other plans they are still there. */
@@ -218,10 +220,11 @@ static nl_status replace(use *u, entry *e, const nl_logical *part, const nl_logi
     const uint64_t state = state_of(part);
     const nl_logical *inner = NULL, *optimized = NULL;
     const nl_table *table = NULL;
-    if (e->kept && e->change_count != command->change_count && e->state != state) {
+    if (e->kept && (e->must_check || e->change_count != command->change_count) && e->state != state) {
         nl_kept_release(e->kept);
         e->kept = NULL;
     }
+    e->must_check = false;
     e->change_count = command->change_count;
     if (!e->kept) {
         NL_TRY(new_kept(command, &e->level, part, &e->kept));

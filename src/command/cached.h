@@ -1,8 +1,8 @@
 /* command/cached.h - results that the session keeps (Spark's CacheManager): plans by what they mean, each with its rows.
  *
  * A later plan that contains one of them scans the rows instead. They are made when they are first wanted. After a statement
- * of any session of the program that may have changed tables they are compared with the tables' states and made anew where these
- * differ; changes by others are seen after REFRESH, as in Spark.
+ * that may have changed tables, or another session's change of one over plain files, they are compared with the tables' states
+ * and made anew where these differ; changes by others are seen after REFRESH, as in Spark.
  */
 #pragma once
 

@@ -227,7 +227,10 @@ nl_status nl_plain_put_folders(nl_command *command, const nl_plain_table *table,
         changed.folders = there == table ? folders : merge_folders(command->arena, table, there, folders, count, &changed.folder_count);
         if (there == table) changed.folder_count = count;
         NL_TRY(nl_session_swap_plain_table(command->session, there, &changed, &is_swapped));
-        if (is_swapped) return NULL;
+        if (is_swapped) {
+            nl_session_note_change(command->session);
+            return NULL;
+        }
         there = nl_session_find_plain_table(command->session, &identifier, command->arena);
         if (!there) return NL_RAISE(TABLE_OR_VIEW_NOT_FOUND, NL_P_STR("relationName", nl_plain_quoted(command, table)));
         NL_TRY(nl_arena_check(command->arena));
@@ -307,11 +310,13 @@ nl_status nl_plain_write(nl_command *command, const nl_plain_table *table, const
         return status;
     }
     nl_file_sink_folders(sink, command->arena, &written, &written_count);
-    NL_TRY(nl_file_sink_finish(sink));
+    status = nl_file_sink_finish(sink);
+    nl_session_note_change(command->session);
+    NL_TRY(status);
     return put_written(command, table, &layout, written, written_count);
 }
 
-nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)
+static nl_status empty_folders(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)
 {
     nl_fs *fs = NULL;
     nl_str *pieces;
@@ -330,6 +335,13 @@ nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, co
         NL_TRY(nl_fs_make_directory(fs, path));
     }
     return NULL;
+}
+
+nl_status nl_plain_truncate(nl_command *command, const nl_plain_table *table, const nl_ast_partition_spec *partition)
+{
+    nl_status status = empty_folders(command, table, partition);
+    nl_session_note_change(command->session);
+    return status;
 }
 
 nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table)

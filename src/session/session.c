@@ -101,7 +101,7 @@ uint64_t nl_session_change_count(const nl_session *session)
     return atomic_load(&session->shared_objects->change_count);
 }
 
-void nl_session_tables_changed(nl_session *session)
+void nl_session_note_change(nl_session *session)
 {
     atomic_fetch_add(&session->shared_objects->change_count, 1);
 }

@@ -32,9 +32,9 @@ typedef struct nl_session_shared {
 NL_MUST_USE nl_status nl_session_new_sharing(const nl_property *confs, uint32_t conf_count, const nl_session_shared *shared, nl_session **session);
 void nl_session_free(nl_session *session);
 nl_shared_objects *nl_session_shared_objects(const nl_session *session); /* borrowed */
-/* How often a statement of the program may have changed tables: what a session keeps of them may be old when it has grown. */
+/* How often sessions of the program have changed tables over plain files: what one keeps of them may be old when it has grown. */
 uint64_t nl_session_change_count(const nl_session *session);
-void nl_session_tables_changed(nl_session *session);
+void nl_session_note_change(nl_session *session);
 uint64_t nl_session_number(const nl_session *session);                   /* no other session of the program has it, nor had */
 
 /* Confs. Known ones are rows of session/confs.def with type, default and one line of documentation; others are kept as

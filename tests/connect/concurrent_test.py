@@ -5,10 +5,12 @@ Each commit leaves a table of which every snapshot keeps the same promise: rows 
 many kinds (scans, joins, aggregates, sorts, windows, spilled or not) must never see anything else, whatever is in the caches.
 """
 import logging
+import os
 import random
 import sys
 import threading
 import time
+import traceback
 
 from server import connected, serving
 from wire_test import check
@@ -97,4 +99,12 @@ def main():
         print(f"concurrent: {run.queries} queries, {run.commits} commits in {catalog}")
 
 
-main()
+if __name__ == "__main__":
+    status = 0
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    os._exit(status)  # sessions would wait minutes to tell the server, which has stopped, that they end

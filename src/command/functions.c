@@ -1,4 +1,4 @@
-/* command/functions.c - CREATE FUNCTION and DROP FUNCTION of functions written in SQL. They live as long as the session. */
+/* command/functions.c - CREATE FUNCTION and DROP FUNCTION of functions written in SQL. Temporary ones live as long as the session, others as the program. */
 #include "command/command_private.h"
 
 #include "function/text.h"

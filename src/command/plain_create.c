@@ -251,7 +251,7 @@ static nl_status prepare(plain_creation *self, nl_str *location)
     *location = clauses->location;
     if (nl_hive_is_catalog(self->name->catalog) && nl_str_is_nocase(nl_session_get(command->session, NL_STR("spark.sql.catalogImplementation")), "hive"))
         return NL_RAISE_TEXT(NILAS_UNSUPPORTED,
-                             "Tables over plain files that the Hive metastore keeps cannot be made yet. Without spark.sql.catalogImplementation=hive they live as long as the session.");
+                             "Tables over plain files that the Hive metastore keeps cannot be made yet. Without spark.sql.catalogImplementation=hive they live as long as the program.");
     if (!nl_file_format_is_known(provider)) return NL_RAISE(DATA_SOURCE_NOT_FOUND, NL_P_STR("provider", provider));
     if (clauses->has_cluster_by) return unsupported(self, "CLUSTER BY");
     if (clauses->collation.text.data) {

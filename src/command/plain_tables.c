@@ -352,5 +352,6 @@ nl_status nl_plain_drop(nl_command *command, const nl_plain_table *table)
     NL_TRY(nl_session_files(command->session, &fs));
     if (!table->is_external) NL_TRY(nl_fs_remove_tree(fs, table->location));
     nl_session_drop_plain_table(command->session, &identifier);
+    nl_session_note_change(command->session); /* what others keep of it is not that of the next one of its name */
     return NULL;
 }

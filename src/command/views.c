@@ -1,4 +1,4 @@
-/* command/views.c - CREATE [TEMPORARY] VIEW, CREATE TEMPORARY VIEW … USING, and views that live as long as the session. */
+/* command/views.c - CREATE [TEMPORARY] VIEW, CREATE TEMPORARY VIEW … USING, and views that live as long as the program. */
 #include "command/catalog_views.h"
 
 #include "exec/sources.h"

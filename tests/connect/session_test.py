@@ -252,10 +252,14 @@ def test_sessions_of_a_server_share_what_is_not_temporary(url):
         (one, two)[i % 2].sql(f"INSERT INTO both VALUES ({i}, {i})")
 
     run_together(insert, range(10, 30))
-    check(two.table("both").count() == 22, "no partition is lost when both write at once")
+    for spark in (one, two):
+        check(spark.table("both").count() == 22, "no partition is lost when both write at once")
     one.sql("CREATE FUNCTION next_one(x int) RETURNS int RETURN x + 1")
     check(two.sql("SELECT next_one(2) AS n").collect()[0].n == 3, "functions that are kept are those of the program")
     two.sql("DROP FUNCTION next_one")
+    two.sql("DROP TABLE both")
+    two.sql("CREATE TABLE both (a int, p int) USING parquet PARTITIONED BY (p)")
+    check(one.table("both").count() == 0, "what was kept of a dropped table is not that of the next one")
     two.sql("DROP TABLE both")
     one.stop()
     check(two.table("global_temp.seen_by_all").count() == 1, "they do not end with the session that made them")
